@@ -1,0 +1,41 @@
+# Everything from a fresh clone: `make demo`, `make test`. Needs Python 3.11 or later, make and a network.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+
+.PHONY: demo test test-all bench check format clean
+
+demo: .venv/installed
+	$(BIN)/python examples/01_first_function.py
+
+test: .venv/test
+	$(BIN)/python -m pytest -n auto
+
+test-all: .venv/test
+	$(BIN)/python -m pytest -n auto -m ""
+
+bench: .venv/bench
+	$(BIN)/python -m benchmarks
+
+check: .venv/check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv
+
+.venv/installed: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Polhode needs Python 3.11 or later. Say which: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/test .venv/bench .venv/check: .venv/%: .venv/installed
+	$(BIN)/python -m pip install --quiet --group $*
+	@touch $@

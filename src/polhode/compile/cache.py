@@ -1,0 +1,96 @@
+"""Object code on disk, one private folder a user.
+
+An entry is named by the hash of what it was made from, and carries the hash of
+what it holds: a truncated or altered entry is not loaded but made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+_MAGIC = b"polhode1"
+_MOST_BYTES = 512 * 2**20
+
+
+def directory() -> Path:
+    """The folder: $POLHODE_CACHE_DIR, or the user's cache folder."""
+    if chosen := os.environ.get("POLHODE_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME")
+    return Path(base or Path.home() / ".cache") / "polhode"
+
+
+def _private(folder: Path) -> bool:
+    """Make the folder, and tell whether only this user can write to it."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(info.st_mode):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def key(*parts: str) -> str:
+    """Name an entry by everything its code depends on."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def read(name: str) -> bytes | None:
+    """Take an entry; None if there is none that can be trusted."""
+    folder = directory()
+    path = folder / f"{name}.o"
+    if not path.exists() or not _private(folder):
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC) + 32
+    digest, code = content[len(_MAGIC) : head], content[head:]
+    if not content.startswith(_MAGIC) or hashlib.sha256(code).digest() != digest:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # the last use decides what is pruned
+    return code
+
+
+def write(name: str, code: bytes) -> None:
+    """Keep an entry. A folder that cannot be written is no reason to fail."""
+    folder = directory()
+    if not _private(folder):
+        return
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+            os.replace(temporary, folder / f"{name}.o")
+        except OSError:
+            os.unlink(temporary)
+        _prune(folder)
+
+
+def _prune(folder: Path) -> None:
+    """Drop the entries used longest ago while the folder is too large."""
+    entries = sorted((p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.o"))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in entries:
+        if total <= _MOST_BYTES:
+            break
+        path.unlink(missing_ok=True)
+        total -= size

@@ -1,0 +1,44 @@
+"""Call compiled functions by address from Numba kernels.
+
+The address is a run-time integer, so a kernel is compiled once, cached on
+disk, and serves every model:
+
+    @njit(cache=True, nogil=True)
+    def step(address, q, u, udot, work): ...
+        invoke(address, q, u, udot, work)
+
+    step(f.address, q, u, udot, np.empty(f.work_size))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def invoke(typing_context: Any, address: Any, *arrays: Any) -> Any:
+    """Call the function at `address` with the data of each array, in order.
+
+    Arguments are those of a Function's `address`: its inputs, its outputs,
+    and a workspace of `work_size` doubles. Arrays are contiguous float64;
+    nothing else is checked.
+    """
+    for array in arrays:
+        if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
+            raise TypeError(f"invoke: expected contiguous float64 arrays, found {array}.")
+    signature = types.void(address, types.StarArgTuple(arrays))
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        members = cgutils.unpack_tuple(builder, values[1])
+        data = [context.make_array(kind)(context, builder, v).data for kind, v in zip(arrays, members, strict=True)]
+        kind = ir.FunctionType(ir.VoidType(), [d.type for d in data])
+        function = builder.inttoptr(values[0], kind.as_pointer())
+        builder.call(function, data)
+        return context.get_dummy_value()
+
+    return signature, codegen

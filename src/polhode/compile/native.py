@@ -1,0 +1,81 @@
+"""LLVM on this machine: IR text to object code, object code to addresses."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_lock = threading.Lock()
+compilations = 0  # in this process; a function taken from the cache adds none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The processor that code is generated for."""
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int  # doubles in a vector register
+
+    def key(self) -> str:
+        return "|".join((self.triple, self.cpu, self.features, llvmlite.__version__))
+
+
+@lru_cache(maxsize=1)
+def host() -> Host:
+    """Look at this machine, once."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    lanes = 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    return Host(
+        triple=llvm.get_process_triple(),
+        cpu=llvm.get_host_cpu_name(),
+        features=features.flatten(),
+        lanes=lanes,
+    )
+
+
+def object_code(ir: str) -> bytes:
+    """Compile IR text for this machine."""
+    global compilations  # noqa: PLW0603 - a count of this process
+    here = host()
+    with _lock:
+        target = llvm.Target.from_triple(here.triple)
+        machine = target.create_target_machine(
+            cpu=here.cpu, features=here.features, opt=2, reloc="pic", codemodel="small"
+        )
+        module = llvm.parse_assembly(ir)
+        module.triple = here.triple
+        module.data_layout = str(machine.target_data)
+        code: bytes = machine.emit_object(module)
+        compilations += 1
+    return code
+
+
+class Loaded:
+    """Object code in memory; its functions live as long as this does."""
+
+    def __init__(self, code: bytes) -> None:
+        here = host()
+        with _lock:
+            target = llvm.Target.from_triple(here.triple)
+            machine = target.create_target_machine(cpu=here.cpu, features=here.features)
+            self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+            self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        found = int(self._engine.get_function_address(name))
+        if not found:
+            raise LookupError(f"Object code has no function {name!r}.")
+        return found
+
+    def variable(self, name: str) -> int:
+        return int(self._engine.get_global_value_address(name))

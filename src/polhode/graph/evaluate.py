@@ -1,0 +1,50 @@
+"""The plain interpreter: slow, obvious, the reference for everything compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, overload
+
+from .node import Expr, name_some, symbol
+from .scalar import FLOAT, Table, mpmath_table
+from .walk import roots_of, topological
+
+
+@overload
+def evaluate(exprs: Expr, values: Mapping[Any, Any], digits: int | None = None) -> Any: ...
+@overload
+def evaluate(exprs: Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> list[Any]: ...
+def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> Any:
+    """Evaluate at the given values of the symbols (by symbol or by name).
+
+    In floats, or with `digits` in mpmath at that many decimal digits.
+
+    >>> x = symbol("x")
+    >>> evaluate(x**2 + 1, {"x": 3.0})
+    10.0
+    """
+    roots = roots_of(exprs)
+    given = {symbol(k) if isinstance(k, str) else k: v for k, v in values.items()}
+    if digits is None:
+        results = _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)
+    else:
+        from mpmath import mp
+
+        with mp.workdps(digits):
+            results = _run(roots, {k: mp.mpf(v) for k, v in given.items()}, mpmath_table())
+    return results[0] if isinstance(exprs, Expr) else results
+
+
+def _run(roots: list[Expr], given: dict[Expr, Any], table: Table) -> list[Any]:
+    order = topological(roots)
+    missing = [e for e in order if e.op == "symbol" and e not in given]
+    if missing:
+        raise KeyError(f"No value for {name_some(missing)}. Give evaluate a value for every symbol.")
+    value: dict[Expr, Any] = dict(given)
+    for e in order:
+        if e.op == "const":
+            value[e] = table["const"](e.value)
+        elif e not in value:
+            extra = () if e.value is None else (e.value,)
+            value[e] = table[e.op](*[value[a] for a in e.args], *extra)
+    return [value[e] for e in roots]

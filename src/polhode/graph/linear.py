@@ -1,0 +1,114 @@
+"""Symmetric linear systems by sparse L D L^T."""
+
+from __future__ import annotations
+
+import random
+
+from .algebra import add, div, mul, sub
+from .evaluate import evaluate
+from .matrix import Entries, Matrix, as_matrix
+from .node import Expr, const
+from .walk import free_symbols
+
+_ZERO, _ONE = const(0), const(1)
+
+
+class LDL:
+    """The factorisation P^T A P = L D L^T of a symmetric matrix A.
+
+    order   : the pivots k, first eliminated first
+    lower   : lower[k] holds the entries L_ik that are not zero, by i
+    pivot   : D_k
+    inverse : 1 / D_k
+
+    The next pivot is the row with the fewest entries left, the last one of
+    equals: leaves before their parents, so a tree fills in nothing. A definite
+    matrix needs no other pivoting.
+    """
+
+    __slots__ = ("inverse", "lower", "order", "pivot")
+
+    def __init__(self, a: Matrix) -> None:
+        _require_symmetric(a)
+        n = len(a)
+        # entries still to be eliminated, zeros left out: left[i][j] is left[j][i]
+        left = [{j: a[max(i, j), min(i, j)] for j in range(n)} for i in range(n)]
+        left = [{j: e for j, e in row.items() if e is not _ZERO} for row in left]
+        remaining = set(range(n))
+        self.order: list[int] = []
+        self.lower: list[dict[int, Expr]] = [{} for _ in range(n)]
+        self.pivot: list[Expr] = [_ZERO] * n
+        self.inverse: list[Expr] = [_ZERO] * n
+        while remaining:
+            k = min(remaining, key=lambda i: (len(left[i]), -i))
+            remaining.remove(k)
+            self.order.append(k)
+            pivot = left[k].pop(k, _ZERO)
+            if pivot is _ZERO:
+                raise ZeroDivisionError(f"Pivot {k} of the {n} x {n} matrix is exactly zero: it is not definite.")
+            inverse = div(_ONE, pivot)
+            column = {i: mul(e, inverse) for i, e in left[k].items()}
+            for i in left[k]:
+                del left[i][k]
+                for j in left[k]:
+                    if j <= i:
+                        left[i][j] = left[j][i] = sub(left[i].get(j, _ZERO), mul(column[i], left[k][j]))
+            self.pivot[k], self.inverse[k], self.lower[k] = pivot, inverse, column
+
+    def solve(self, b: Matrix | Entries) -> Matrix:
+        """Solve A x = b for a vector or for the columns of a matrix."""
+        b = as_matrix(b)
+        if len(b) != len(self.order):
+            raise ValueError(f"Right-hand side has {len(b)} rows, the matrix {len(self.order)}. Make them equal.")
+        if len(b.shape) == 1:
+            return Matrix(b.shape, self._solve(list(b)))
+        columns = [self._solve(list(c)) for c in b.T.rows()]
+        return Matrix(b.T.shape, [e for c in columns for e in c]).T
+
+    def _solve(self, x: list[Expr]) -> list[Expr]:
+        # forward: L y = b
+        for k in self.order:
+            for i, factor in self.lower[k].items():
+                x[i] = sub(x[i], mul(factor, x[k]))
+        # diagonal, then backward: L^T x = y
+        x = [mul(e, inverse) for e, inverse in zip(x, self.inverse, strict=True)]
+        for k in reversed(self.order):
+            known: Expr = _ZERO
+            for i, factor in self.lower[k].items():
+                known = add(known, mul(factor, x[i]))
+            x[k] = sub(x[k], known)
+        return x
+
+
+def solve(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
+    """Solve A x = b for a symmetric positive definite A.
+
+    >>> from polhode.graph import symbol
+    >>> m = symbol("m")
+    >>> solve([[m, 0], [0, 2]], [1, m])
+    [1/m, m/2]
+    """
+    return LDL(as_matrix(a)).solve(b)
+
+
+def _require_symmetric(a: Matrix) -> None:
+    """Refuse a matrix that is not symmetric.
+
+    Triangles that are not the same expressions are compared at a random point.
+    """
+    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(f"Matrix has shape {a.shape}, expected a square one.")
+    n = len(a)
+    pairs = [(i, j) for i in range(n) for j in range(i) if a[i, j] is not a[j, i]]
+    if not pairs:
+        return
+    draw = random.Random(0)
+    point = {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols(a.entries), key=lambda s: s.rank)}
+    lower = evaluate([a[i, j] for i, j in pairs], point)
+    upper = evaluate([a[j, i] for i, j in pairs], point)
+    for (i, j), x, y in zip(pairs, lower, upper, strict=True):
+        if abs(x - y) > 1e-8 * (abs(x) + abs(y)):
+            raise ValueError(
+                f"Entries ({i}, {j}) and ({j}, {i}) differ ({x:.6g} and {y:.6g} at a random point), "
+                "expected a symmetric matrix."
+            )

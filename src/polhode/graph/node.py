@@ -1,0 +1,341 @@
+"""The node: one interned, immutable scalar expression.
+
+Equal expressions are the same object, so equality is identity and a shared
+subexpression exists once. The table that finds an existing node holds it
+weakly: what nobody refers to is freed.
+
+Two conventions hold throughout the package:
+
+* A symbol stands for a finite number. An expression that can have a pole or
+  leave its domain at finite inputs (1/x, log x) is not *regular*, and is never
+  cancelled or multiplied away: 0*(1/x) keeps its NaN at x = 0.
+* Zero has no sign. atan2(-0, -1) is pi.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import weakref
+from _weakref import _remove_dead_weakref  # type: ignore[attr-defined]
+from collections.abc import Iterable
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias, Union
+
+from .ops import OPS
+
+Number: TypeAlias = int | Fraction | float
+Operand: TypeAlias = Union["Expr", int, float, Fraction]
+
+
+class Expr:
+    """A scalar expression. Build with `symbol`, `const`, operators and functions.
+
+    op    : name of the operation, a key of `graph.ops.OPS`
+    args  : the operands
+    value : number of a constant, name of a symbol, exponent of a power
+    """
+
+    __slots__ = ("__weakref__", "args", "op", "plain", "rank", "regular", "trig", "value")
+
+    op: str
+    args: tuple[Expr, ...]
+    value: Any
+    rank: int  # structural hash: canonical operand order, the same in every process
+    regular: bool  # finite at all finite inputs, overflow aside
+    plain: bool  # neither a constant, nor negated, nor with a constant factor
+    trig: bool  # a product with a sine or cosine among its factors
+
+    # numpy scalars and arrays leave mixed arithmetic to us
+    __array_ufunc__ = None
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Expr):
+            return self is other
+        if isinstance(other, Real):
+            return const(other) is self
+        return NotImplemented
+
+    def __add__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _algebra.add(self, b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _algebra.sub(self, b)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        a = coerce(other)
+        return NotImplemented if a is None else _algebra.sub(a, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _algebra.mul(self, b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _algebra.div(self, b)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        a = coerce(other)
+        return NotImplemented if a is None else _algebra.div(a, self)
+
+    def __pow__(self, exponent: int | Fraction | float) -> Expr:
+        return _algebra.power(self, exponent)
+
+    def __neg__(self) -> Expr:
+        return _algebra.neg(self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return _functions.absolute(self)
+
+    def __lt__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _functions.less(self, b)
+
+    def __le__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _functions.less_equal(self, b)
+
+    def __gt__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _functions.less(b, self)
+
+    def __ge__(self, other: Operand) -> Expr:
+        b = coerce(other)
+        return NotImplemented if b is None else _functions.less_equal(b, self)
+
+    def __float__(self) -> float:
+        if free := _walk.free_symbols(self):
+            raise TypeError(f"Expression contains {name_some(free)} and has no value. Use evaluate(expr, values).")
+        return float(_evaluate.evaluate(self, {}))
+
+    def __bool__(self) -> bool:
+        if self.op == "const":
+            return bool(self.value)
+        raise TypeError(
+            f"The truth of {self!r} is not known before it is evaluated. "
+            "Write select(condition, if_true, if_false) instead of 'if', 'and', 'or', min() or max()."
+        )
+
+    def __repr__(self) -> str:
+        return _printing.text(self)
+
+    def _repr_latex_(self) -> str:
+        from .views import latex
+
+        return f"$\\displaystyle {latex(self)}$"
+
+    def __copy__(self) -> Expr:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Expr:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack_one, (pack([self]),)
+
+
+class Constant(Expr):
+    """A number: int and Fraction are exact, float is not."""
+
+    __slots__ = ()
+    __eq__ = Expr.__eq__
+
+    def __hash__(self) -> int:
+        return self.rank  # the hash of the value, as const(2) == 2
+
+
+class _Entry(weakref.ref):  # type: ignore[type-arg]
+    """A weak reference that knows its place in the table."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+_table: dict[tuple[Any, ...], _Entry] = {}
+
+
+def _forget(entry: _Entry) -> None:
+    _remove_dead_weakref(_table, entry.key)  # unless a new node took the place
+
+
+def _find(key: tuple[Any, ...]) -> Expr | None:
+    entry = _table.get(key)
+    return None if entry is None else entry()
+
+
+def _enter(key: tuple[Any, ...], made: Expr) -> Expr:
+    """Enter a new node; if another thread was first, return the other's."""
+    entry = _Entry(made, _forget)
+    entry.key = key
+    while True:
+        kept = _table.setdefault(key, entry)
+        if kept is entry:
+            return made
+        found: Expr | None = kept()
+        if found is not None:
+            return found
+        _forget(kept)
+
+
+def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
+    """Find or make the node, without any rewriting."""
+    key = (op, args, value)
+    entry = _table.get(key)
+    if entry is not None:
+        found: Expr | None = entry()
+        if found is not None:
+            return found
+    made = Expr()
+    made.op = op
+    made.args = args
+    made.value = value
+    info = OPS[op]
+    if len(args) == 2:
+        a, b = args
+        made.rank = hash((info.code, a.rank, b.rank))
+        made.regular = info.regular and a.regular and b.regular
+        made.trig = op == "mul" and (a.trig or b.trig)
+        made.plain = op != "mul" or a.op != "const"
+    else:
+        made.rank = hash((info.code, value or 0, *[a.rank for a in args]))
+        made.regular = info.regular and all(a.regular for a in args)
+        made.trig = info.trig or (op == "pow" and args[0].trig)
+        made.plain = op != "neg"
+    return _enter(key, made)
+
+
+def _leaf(made: Expr, op: str, value: Any, rank: int, regular: bool) -> Expr:
+    made.op = op
+    made.args = ()
+    made.value = value
+    made.rank = rank
+    made.regular = regular
+    made.trig = False
+    made.plain = op == "symbol"
+    return made
+
+
+def const(value: Number | Real) -> Expr:
+    """Make a constant. int and Fraction stay exact; 0.0 is the exact 0."""
+    value = plain_number(value)
+    # the type keeps 1 and 1.0 apart; NaN, unequal to itself, goes by name
+    key = ("const", type(value), value if value == value else "nan")
+    found = _find(key)
+    if found is not None:
+        return found
+    rank = hash(value) if value == value else 0
+    return _enter(key, _leaf(Constant(), "const", value, rank, math.isfinite(value)))
+
+
+def plain_number(value: object) -> Number:
+    """Reduce any real number to int, Fraction or float; whole Fractions to int."""
+    kind = type(value)
+    if kind is int:
+        return value  # type: ignore[return-value]
+    if kind is float:
+        return value if value else 0  # type: ignore[return-value]
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Rational):
+        return int(value.numerator) if value.denominator == 1 else Fraction(value)
+    if isinstance(value, Real):
+        return float(value) or 0
+    raise TypeError(f"Expected a real number, found {value!r} of type {type(value).__name__}.")
+
+
+def symbol(name: str) -> Expr:
+    """Make the symbol of that name: symbol("x") is symbol("x")."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ValueError(f"Symbol {name!r}: expected a non-empty printable name. Give one such as 'q1'.")
+    key = ("symbol", name)
+    found = _find(key)
+    if found is not None:
+        return found
+    digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=7).digest()
+    return _enter(key, _leaf(Expr(), "symbol", name, int.from_bytes(digest, "little"), True))
+
+
+def symbols(names: str | Iterable[str]) -> tuple[Expr, ...]:
+    """Make several symbols: symbols("x y z") or symbols(["x", "y"])."""
+    if isinstance(names, str):
+        names = names.replace(",", " ").split()
+    return tuple(symbol(name) for name in names)
+
+
+def coerce(value: object) -> Expr | None:
+    """Turn a number into a constant, keep an Expr; None for anything else."""
+    if isinstance(value, Expr):
+        return value
+    kind = type(value)
+    if kind is int or kind is float or isinstance(value, Real):
+        return const(value)  # type: ignore[arg-type]
+    return None
+
+
+def as_expr(value: object) -> Expr:
+    """Turn a number into a constant, keep an Expr; refuse anything else."""
+    result = coerce(value)
+    if result is None:
+        raise TypeError(f"Expected an expression or a real number, found {value!r} of type {type(value).__name__}.")
+    return result
+
+
+def name_some(items: Iterable[Expr], most: int = 5) -> str:
+    """List symbols for a message: 'a', 'b' and 3 more."""
+    names = sorted(item.value for item in items)
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"
+
+
+def node_count() -> int:
+    """Count the nodes alive in this process."""
+    return len(_table)
+
+
+def pack(roots: Iterable[Expr]) -> tuple[list[tuple[Any, ...]], list[int]]:
+    """Flatten expressions to plain data, each shared node once."""
+    roots = list(roots)
+    place: dict[Expr, int] = {}
+    rows: list[tuple[Any, ...]] = []
+    for e in _walk.topological(roots):
+        place[e] = len(rows)
+        rows.append((e.op, tuple(place[a] for a in e.args), e.value))
+    return rows, [place[e] for e in roots]
+
+
+def unpack(packed: tuple[list[tuple[Any, ...]], list[int]]) -> list[Expr]:
+    """Rebuild what `pack` flattened: the same objects, if they still live."""
+    rows, roots = packed
+    made: list[Expr] = []
+    for op, args, value in rows:
+        if op == "const":
+            made.append(const(value))
+        elif op == "symbol":
+            made.append(symbol(value))
+        else:
+            made.append(node(op, tuple([made[i] for i in args]), value))
+    return [made[i] for i in roots]
+
+
+def _unpack_one(packed: tuple[list[tuple[Any, ...]], list[int]]) -> Expr:
+    return unpack(packed)[0]
+
+
+# last, because the rules below need Expr
+from . import algebra as _algebra  # noqa: E402
+from . import evaluate as _evaluate  # type: ignore[no-redef]  # noqa: E402
+from . import functions as _functions  # noqa: E402
+from . import printing as _printing  # noqa: E402
+from . import walk as _walk  # noqa: E402

@@ -1,0 +1,168 @@
+"""Expressions as plain text, without ever unfolding a large graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+
+from .matrix import Matrix
+from .node import Expr, symbol
+from .walk import free_symbols, op_counts, rebuild, roots_of, topological
+
+READABLE = 120  # operations a person reads in one expression
+
+_SUM, _PRODUCT, _ATOM = range(3)  # how tightly a piece of text binds
+_INFIX = {"lt": " < ", "le": " <= ", "eq": " == "}
+
+
+def tree_size(exprs: Expr | Iterable[Expr]) -> int:
+    """Count the operations of the expressions written out as trees."""
+    size: dict[Expr, int] = {}
+    roots = roots_of(exprs)
+    for e in topological(roots):
+        size[e] = (e.op not in ("const", "symbol")) + sum(size[a] for a in e.args)
+    return sum(size[e] for e in roots)
+
+
+def intermediates(
+    exprs: Expr | Iterable[Expr], prefix: str = "x", limit: int = READABLE
+) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
+    """Name what is used twice, and what is too long to read.
+
+    Returns the definitions (symbol, expression), each in terms of earlier
+    ones, and the expressions in terms of all. No tree exceeds `limit`.
+    """
+    roots = roots_of(exprs)
+    order = topological(roots)
+    uses: dict[Expr, int] = {}
+    for e in order:
+        for a in e.args:
+            uses[a] = uses.get(a, 0) + 1
+    taken = {s.value for s in free_symbols(roots)}
+    names = (symbol(f"{prefix}{i}") for i in count(1) if f"{prefix}{i}" not in taken)
+    size: dict[Expr, int] = {}
+    stand_in: dict[Expr, Expr] = {}
+    for e in order:
+        size[e] = (e.op not in ("const", "symbol")) + sum(0 if a in stand_in else size[a] for a in e.args)
+        cheap = size[e] == 0 or e.op == "neg" or (e.op == "pow" and not e.args[0].args)
+        if (not cheap and uses.get(e, 0) > 1) or size[e] > limit // 2:
+            stand_in[e] = next(names)
+    # each definition is written with the stand-ins of the others
+    definitions = []
+    image: dict[Expr, Expr] = {}
+    for e in order:
+        new = _shallow(e, image)
+        if e in stand_in:
+            definitions.append((stand_in[e], new))
+            new = stand_in[e]
+        image[e] = new
+    return definitions, [image[e] for e in roots]
+
+
+def _shallow(e: Expr, image: dict[Expr, Expr]) -> Expr:
+    return rebuild(e, image.get)[e] if e.args else e
+
+
+def text(e: Expr) -> str:
+    """Write an expression in infix, or say what it is if it is long."""
+    return _infix(e) if tree_size(e) <= READABLE else summary(e)
+
+
+def summary(exprs: Expr | Iterable[Expr]) -> str:
+    """Say how large expressions are and what they depend on."""
+    total = sum(op_counts(exprs).values())
+    names = sorted(s.value for s in free_symbols(exprs))
+    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    return f"<{total:,} operations in {shown}>"
+
+
+def matrix_text(m: Matrix) -> str:
+    """Write a matrix as nested lists, long entries as f(...)."""
+    if tree_size(m.entries) > 4 * READABLE:
+        shape = " x ".join(map(str, m.shape))
+        return f"<{shape} matrix: {summary(m.entries)[1:]}"
+    if len(m.shape) == 1:
+        return "[" + ", ".join(text(e) for e in m.entries) + "]"
+    return "[" + ",\n ".join(matrix_text(row) for row in m.rows()) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A written expression: how it reads, and as sum or product where it is one.
+
+    terms   : (is negative, text) of each term
+    factors : (text above, text below) of each factor; a number is one of them
+    """
+
+    text: str
+    tight: int
+    terms: tuple[tuple[bool, str], ...] = ()
+    factors: tuple[tuple[str, str], ...] = ()
+
+    def at(self, least: int) -> str:
+        return self.text if self.tight >= least else f"({self.text})"
+
+    def as_terms(self) -> tuple[tuple[bool, str], ...]:
+        return self.terms or ((False, self.at(_PRODUCT)),)
+
+    def as_factors(self) -> tuple[tuple[str, str], ...]:
+        return self.factors or ((self.at(_ATOM), ""),)
+
+
+def _sum(terms: Iterable[tuple[bool, str]]) -> _Text:
+    """Write a sum: positive terms first, numbers last, else by the alphabet."""
+    ordered = sorted(terms, key=lambda t: (t[0], t[1][0].isdigit() and t[1].isalnum(), t[1]))
+    joined = "".join((" - " if minus else " + ") + term for minus, term in ordered)
+    text = joined[3:] if not ordered[0][0] else f"-{joined[3:]}"
+    return _Text(text, _SUM, terms=tuple(ordered))
+
+
+def _product(factors: Iterable[tuple[str, str]]) -> _Text:
+    """Write a product as one fraction: numbers, then names, then the rest."""
+    ordered = sorted(factors, key=lambda f: (not f[0][:1].isdigit(), "(" in f[0], f[0]))
+    above = [top for top, _ in ordered if top not in ("", "1")] or ["1"]
+    below = [bottom for _, bottom in ordered if bottom]
+    text = "*".join(above)
+    if below:
+        text += "/" + (below[0] if len(below) == 1 else f"({'*'.join(below)})")
+    return _Text(text, _PRODUCT, factors=tuple(ordered))
+
+
+def _number(value: int | Fraction | float) -> _Text:
+    if value < 0:
+        return _Text(str(value), _SUM, terms=((True, str(-value)),))
+    if isinstance(value, Fraction):
+        return _product([(str(value.numerator), str(value.denominator))])
+    return _Text(str(value), _ATOM)
+
+
+def _infix(root: Expr) -> str:
+    written: dict[Expr, _Text] = {}
+    for e in topological(root):
+        written[e] = _write(e, [written[a] for a in e.args])
+    return written[root].text
+
+
+def _write(e: Expr, args: list[_Text]) -> _Text:
+    if e.op == "const":
+        return _number(e.value)
+    if e.op == "symbol":
+        return _Text(e.value, _ATOM)
+    if e.op in ("neg", "sub"):
+        flipped = tuple((not minus, term) for minus, term in args[-1].as_terms())
+        return _sum(flipped if e.op == "neg" else args[0].as_terms() + flipped)
+    if e.op == "add":
+        return _sum(args[0].as_terms() + args[1].as_terms())
+    if e.op == "mul":
+        return _product(args[0].as_factors() + args[1].as_factors())
+    if e.op == "div":
+        return _product((*args[0].as_factors(), ("", args[1].at(_ATOM))))
+    if e.op == "pow":
+        return _Text(f"{args[0].at(_ATOM)}**{e.value}", _ATOM)
+    if e.op in _INFIX:
+        return _Text(f"({args[0].text}{_INFIX[e.op]}{args[1].text})", _ATOM)
+    if e.op == "acos" and e.args[0] == -1:
+        return _Text("pi", _ATOM)
+    return _Text(f"{e.op}({', '.join(a.text for a in args)})", _ATOM)

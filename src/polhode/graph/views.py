@@ -1,0 +1,216 @@
+"""Views into SymPy and LaTeX, for people and for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from . import functions as fn
+from .algebra import add, div, mul, power
+from .matrix import Matrix, matrix
+from .node import Expr, const, symbol
+from .printing import READABLE, intermediates, tree_size
+from .walk import topological
+
+
+def to_sympy(expr: Expr | Matrix, symbols: Mapping[Expr, Any] | None = None) -> Any:
+    """Convert to a SymPy expression or matrix.
+
+    `symbols` gives the SymPy objects to use for some symbols; the others
+    become real symbols of the same name.
+    """
+    import sympy
+
+    roots = [expr] if isinstance(expr, Expr) else list(expr.entries)
+    made = _convert(roots, dict(symbols or {}))
+    if isinstance(expr, Expr):
+        return made[expr]
+    rows, columns = expr.shape if len(expr.shape) == 2 else (*expr.shape, 1)
+    return sympy.ImmutableMatrix(rows, columns, [made[e] for e in roots])
+
+
+def _convert(roots: list[Expr], made: dict[Expr, Any]) -> dict[Expr, Any]:
+    import sympy
+
+    def number(value: int | Fraction | float) -> Any:
+        if isinstance(value, Fraction):
+            return sympy.Rational(value.numerator, value.denominator)
+        return sympy.Float(value, 17) if isinstance(value, float) else sympy.Integer(value)
+
+    def choose(relation: Any) -> Callable[..., Any]:
+        return lambda a, b: sympy.Piecewise((1, relation(a, b)), (0, True))
+
+    build: dict[str, Callable[..., Any]] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "neg": lambda a: -a,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "pow": lambda a, n: a**n,
+        "abs": sympy.Abs,
+        "min": sympy.Min,
+        "max": sympy.Max,
+        "lt": choose(sympy.Lt),
+        "le": choose(sympy.Le),
+        "eq": choose(sympy.Eq),
+    }
+    relations = {"lt": sympy.Lt, "le": sympy.Le, "eq": sympy.Eq}
+    for e in topological(roots):
+        if e in made:
+            continue
+        args = [made[a] for a in e.args]
+        if e.op == "const":
+            made[e] = number(e.value)
+        elif e.op == "symbol":
+            made[e] = sympy.Symbol(e.value, real=True)
+        elif e.op == "select":
+            c = e.args[0]
+            condition = relations[c.op](*[made[a] for a in c.args]) if c.op in relations else sympy.Ne(args[0], 0)
+            made[e] = sympy.Piecewise((args[1], condition), (args[2], True))
+        else:
+            extra = () if e.value is None else (e.value,)
+            made[e] = build.get(e.op, getattr(sympy, e.op, None))(*args, *extra)  # type: ignore[misc]
+    return made
+
+
+def from_sympy(expr: Any, symbols: Mapping[Any, Expr] | None = None) -> Any:
+    """Convert a SymPy expression or matrix; exact numbers stay exact.
+
+    A symbol or a function of time such as q1(t) becomes the symbol of its
+    name, unless `symbols` says otherwise (needed for derivatives).
+    """
+    import sympy
+
+    if isinstance(expr, sympy.MatrixBase):
+        return matrix([[from_sympy(expr[i, j], symbols) for j in range(expr.cols)] for i in range(expr.rows)])
+    expr = sympy.sympify(expr) if not isinstance(expr, str) else _refuse(expr)
+    made: dict[Any, Expr] = dict(symbols or {})
+    stack = [expr]
+    while stack:
+        e = stack[-1]
+        if e in made:
+            stack.pop()
+            continue
+        below = _children(e)
+        waiting = [a for a in below if a not in made]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        made[stack.pop()] = _build_from(e, [made[a] for a in below])
+    return made[expr]
+
+
+def _refuse(text: str) -> Any:
+    raise TypeError(f"from_sympy was given the text {text!r}, expected a SymPy object. Text is never evaluated.")
+
+
+def _children(e: Any) -> tuple[Any, ...]:
+    import sympy
+
+    if isinstance(e, sympy.Piecewise):
+        return tuple(x for branch in e.args for x in branch.args)
+    if isinstance(e, sympy.Pow) and e.exp.is_Rational:
+        return (e.base,)
+    return () if isinstance(e, (sympy.Derivative, sympy.core.function.AppliedUndef)) else e.args
+
+
+def _build_from(e: Any, args: list[Expr]) -> Expr:
+    import sympy
+
+    simple: dict[Any, Callable[..., Expr]] = {
+        sympy.sin: fn.sin,
+        sympy.cos: fn.cos,
+        sympy.tan: fn.tan,
+        sympy.asin: fn.asin,
+        sympy.acos: fn.acos,
+        sympy.atan: lambda x: fn.atan2(x, 1),
+        sympy.atan2: fn.atan2,
+        sympy.exp: fn.exp,
+        sympy.log: fn.log,
+        sympy.tanh: fn.tanh,
+        sympy.Abs: fn.absolute,
+        sympy.sign: fn.sign,
+        sympy.Min: fn.minimum,
+        sympy.Max: fn.maximum,
+        sympy.StrictLessThan: fn.less,
+        sympy.LessThan: fn.less_equal,
+        sympy.StrictGreaterThan: lambda a, b: fn.less(b, a),
+        sympy.GreaterThan: lambda a, b: fn.less_equal(b, a),
+        sympy.Equality: fn.equal,
+        sympy.Unequality: lambda a, b: 1 - fn.equal(a, b),
+        sympy.And: fn.minimum,
+        sympy.Or: fn.maximum,
+        sympy.Not: lambda a: 1 - a,
+    }
+    if isinstance(e, sympy.Rational):
+        return const(Fraction(int(e.p), int(e.q)))
+    if isinstance(e, sympy.Float):
+        return const(float(e))
+    if e is sympy.pi:
+        return fn.pi
+    if e is sympy.E:
+        return fn.exp(1)
+    if e in (sympy.oo, -sympy.oo, sympy.nan):
+        return const(float(e))
+    if e in (sympy.true, sympy.false):
+        return const(int(bool(e)))
+    if isinstance(e, sympy.Symbol):
+        return symbol(e.name)
+    if isinstance(e, sympy.core.function.AppliedUndef):
+        return symbol(e.func.__name__)
+    if isinstance(e, sympy.Add):
+        return reduce(add, args)
+    if isinstance(e, sympy.Mul):
+        return _quotient(e, args)
+    if isinstance(e, sympy.Pow):
+        if e.exp.is_Rational and (2 * e.exp).is_Integer:
+            return power(args[0], Fraction(int(e.exp.p), int(e.exp.q)))
+        base = args[0]
+        exponent = const(Fraction(int(e.exp.p), int(e.exp.q))) if e.exp.is_Rational else args[1]
+        return fn.exp(exponent * fn.log(base))
+    if isinstance(e, sympy.Piecewise):
+        result: Expr = const(float("nan"))
+        for value, condition in reversed(list(zip(args[::2], args[1::2], strict=True))):
+            result = fn.select(condition, value, result)
+        return result
+    if type(e) in simple:
+        return simple[type(e)](*args)
+    raise TypeError(
+        f"SymPy's {type(e).__name__} in {str(e)[:60]!r} has no counterpart here. "
+        "Replace it by one of the supported functions, or give its image in `symbols`."
+    )
+
+
+def _quotient(e: Any, args: list[Expr]) -> Expr:
+    """A SymPy product, with its negative powers gathered below one division."""
+    import sympy
+
+    top, bottom = const(1), const(1)
+    for original, arg in zip(e.args, args, strict=True):
+        if arg.op == "div" and arg.args[0] == 1 and isinstance(original, sympy.Pow):
+            bottom = mul(bottom, arg.args[1])
+        else:
+            top = mul(top, arg)
+    return top if bottom == 1 else div(top, bottom)
+
+
+def latex(expr: Expr | Matrix, named: bool | None = None, prefix: str = "x") -> str:
+    """Write LaTeX, with intermediate variables when asked or when it is long.
+
+    named : True to name shared and long subexpressions, False never to,
+            None to do so where the expression has over 120 operations
+    """
+    import sympy
+
+    roots = [expr] if isinstance(expr, Expr) else list(expr.entries)
+    if named is None:
+        named = tree_size(roots) > READABLE
+    if not named:
+        return str(sympy.latex(to_sympy(expr)))
+    definitions, reduced = intermediates(roots, prefix)
+    body = reduced[0] if isinstance(expr, Expr) else Matrix(expr.shape, reduced)
+    lines = [f"{sympy.latex(to_sympy(s))} &= {sympy.latex(to_sympy(e))}" for s, e in definitions]
+    lines.append(f"&\\phantom{{=}} {sympy.latex(to_sympy(body))}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
