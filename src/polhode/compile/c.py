@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,12 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .llvm import allot
-from .naming import Names
+from .naming import Names, comment
+from .schedule import allot, pieces
 from .signature import Call, Signature
 from .tape import Tape
 
-PIECE = 2000  # operations a function
 FLAGS = ("-std=c99", "-O3", "-march=native")
 
 _TEXT = {
@@ -50,9 +50,12 @@ _TEXT = {
 class CKernel:
     """C source; it can be called from Python where a C compiler is found."""
 
+    work_size = 0  # the function brings its own, on the stack
+
     def __init__(self, tape: Tape, signature: Signature) -> None:
         self._signature = signature
-        self.header, self.source = _write(tape, signature)
+        text = _Source(tape, signature)
+        self.header, self.source = text.header(), text.source()
 
     def entry(self, slow: Callable[..., Any]) -> Callable[..., Any]:
         return slow
@@ -102,84 +105,80 @@ def _literal(value: float) -> str:
     return "(0.0 / 0.0)" if value != value else "HUGE_VAL" if value > 0 else "(-HUGE_VAL)"
 
 
-def _write(tape: Tape, signature: Signature) -> tuple[str, str]:
-    """Header and source. The tape is cut into static functions over a workspace."""
-    names = Names([signature.name, "w"])
-    arguments = [names.fresh(port.name) for port in signature.inputs]
-    outputs = [names.fresh(port.name) for port in signature.outputs]
-    parameters = ", ".join([f"const double *{a}" for a in arguments] + [f"double *{o}" for o in outputs])
-    steps = [i for i in range(len(tape.ops)) if not tape.is_leaf(i)]
-    pieces = [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)]
-    slots, size = allot(tape, [list(p) for p in pieces])
-    ends: dict[int, list[tuple[str, int]]] = {}
-    for output, values in zip(outputs, tape.outputs, strict=True):
-        for k, i in enumerate(values):
-            ends.setdefault(i, []).append((output, k))
+class _Source:
+    """Writes header and source; the tape is cut into static functions over a workspace."""
 
-    def operand(i: int, local: set[int]) -> str:
-        if tape.ops[i] == "const":
-            return _literal(tape.data[i])
-        if tape.ops[i] == "input":
-            argument, element = tape.data[i]
-            return f"{arguments[argument]}[{element}]"
-        return f"t{i}" if i in local else f"w[{slots[i]}]"
+    def __init__(self, tape: Tape, signature: Signature) -> None:
+        self.tape, self.name, self.title = tape, signature.name, comment(str(signature))
+        names = Names([signature.name], reserved=r"w|t\d+|piece\d+")
+        self.inputs = [names.fresh(port.name) for port in signature.inputs]
+        self.outputs = [names.fresh(port.name) for port in signature.outputs]
+        self.ports = signature.inputs + signature.outputs
+        self.ends: dict[int, list[str]] = {}  # where each value is written to
+        for output, values in zip(self.outputs, tape.outputs, strict=True):
+            for k, i in enumerate(values):
+                self.ends.setdefault(i, []).append(f"{output}[{k}]")
+        self.pieces = pieces([i for i in range(len(tape.ops)) if not tape.is_leaf(i)])
+        self.slots, self.size = allot(tape, self.pieces)
 
-    def body(piece: list[int], leaves: list[int]) -> list[str]:
-        local = set(piece)
+    @property
+    def parameters(self) -> str:
+        return ", ".join(
+            [f"const double *{name}" for name in self.inputs] + [f"double *{name}" for name in self.outputs]
+        )
+
+    def header(self) -> str:
+        guard = f"POLHODE_{self.name.upper()}_H"
+        about = []
+        for k, (name, port) in enumerate(zip(self.inputs + self.outputs, self.ports, strict=True)):
+            kind = "input" if k < len(self.inputs) else "output"
+            rows = f", {port.shape[0]} x {port.shape[1]} row by row" if len(port.shape) == 2 else ""
+            about.append(f" * {name}: {kind}, {port.size} doubles{rows}")
+        lines = [f"/* {self.title}", " *", *about, " */", f"#ifndef {guard}", f"#define {guard}", ""]
+        lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+        lines += [f"void {self.name}({self.parameters});", ""]
+        lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+        return "\n".join(lines)
+
+    def source(self) -> str:
+        lines = [f"/* {self.title} */", f'#include "{self.name}.h"', "", "#include <math.h>", ""]
+        if len(self.pieces) == 1:
+            lines += [f"void {self.name}({self.parameters})", "{", *self.body(0), "}", ""]
+            return "\n".join(lines)
+        for k in range(len(self.pieces)):
+            lines += [
+                f"static void piece{k}({self.parameters}, double *w)",
+                "{",
+                "    (void)w;",
+                *self.body(k),
+                "}",
+                "",
+            ]
+        arguments = ", ".join([*self.inputs, *self.outputs, "w"])
+        lines += [f"void {self.name}({self.parameters})", "{", f"    double w[{max(self.size, 1)}];"]
+        lines += [f"    piece{k}({arguments});" for k in range(len(self.pieces))]
+        return "\n".join([*lines, "}", ""])
+
+    def body(self, k: int) -> list[str]:
+        tape, local = self.tape, set(self.pieces[k])
+
+        def operand(i: int) -> str:
+            if tape.ops[i] == "const":
+                return _literal(tape.data[i])
+            if tape.ops[i] == "input":
+                argument, element = tape.data[i]
+                return f"{self.inputs[argument]}[{element}]"
+            return f"t{i}" if i in local else f"w[{self.slots[i]}]"
+
         lines = []
-        # values that this piece needs are read before their slots are used again
-        for i in piece:
-            lines.append(
-                f"    const double t{i} = {_TEXT[tape.ops[i]].format(*[operand(a, local) for a in tape.args[i]])};"
-            )
-            if i in slots:
-                lines.append(f"    w[{slots[i]}] = t{i};")
-            lines.extend(f"    {o}[{k}] = t{i};" for o, k in ends.get(i, ()))
-        lines.extend(f"    {o}[{k}] = {operand(i, local)};" for i in leaves for o, k in ends[i])
-        return lines
-
-    leaves = [i for i in ends if tape.is_leaf(i)]
-    prototype = f"void {signature.name}({parameters})"
-    title = names.comment(str(signature))
-    shapes = [
-        f" * {a}: {'input' if port in signature.inputs else 'output'}, {port.size} doubles"
-        + (f", {' x '.join(map(str, port.shape))} row by row" if len(port.shape) == 2 else "")
-        for a, port in zip(arguments + outputs, signature.inputs + signature.outputs, strict=True)
-    ]
-    guard = f"POLHODE_{signature.name.upper()}_H"
-    header = "\n".join(
-        [
-            f"/* {title}",
-            " *",
-            *shapes,
-            " */",
-            f"#ifndef {guard}",
-            f"#define {guard}",
-            "",
-            "#ifdef __cplusplus",
-            'extern "C" {',
-            "#endif",
-            "",
-            f"{prototype};",
-            "",
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "",
-            "#endif",
-            "",
-        ]
-    )
-    unused = [f"    (void){a};" for a in arguments]
-    lines = [f"/* {title} */", f'#include "{signature.name}.h"', "", "#include <math.h>", ""]
-    if size == 0:
-        lines += [prototype, "{", *unused, *body(steps, leaves), "}", ""]
-    else:
-        for k, piece in enumerate(pieces):
-            lines += [f"static void piece{k}({parameters}, double *w)", "{"]
-            lines += [*unused, *[f"    (void){o};" for o in outputs]]
-            lines += [*body(piece, leaves if k == 0 else []), "}", ""]
-        call = ", ".join([*arguments, *outputs, "w"])
-        lines += [prototype, "{", f"    double w[{size}];"]
-        lines += [f"    piece{k}({call});" for k in range(len(pieces))] + ["}", ""]
-    return header, "\n".join(lines)
+        for i in self.pieces[k]:
+            text = _TEXT[tape.ops[i]].format(*[operand(a) for a in tape.args[i]])
+            lines.append(f"    const double t{i} = {text};")
+            kept = [f"w[{self.slots[i]}]"] if i in self.slots else []
+            lines.extend(f"    {place} = t{i};" for place in kept + self.ends.get(i, []))
+        if k == 0:  # outputs that are inputs or constants
+            leaves = [i for i in self.ends if tape.is_leaf(i)]
+            lines.extend(f"    {place} = {operand(i)};" for i in leaves for place in self.ends[i])
+        used = set(re.findall(r"(\w+)\[", "\n".join(lines)))
+        work = ["w"] if len(self.pieces) > 1 else []
+        return [f"    (void){name};" for name in self.inputs + self.outputs + work if name not in used] + lines

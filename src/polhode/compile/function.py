@@ -104,7 +104,9 @@ class Function:
 
     @property
     def address(self) -> int:
-        """Address of void f(in..., out..., work): pointers to doubles (target "llvm")."""
+        """Address of void f(in..., out..., work), all pointers to doubles."""
+        if self.target == "numpy":
+            raise TypeError(f'Function {self.name!r} of target "numpy" has no address. Compile it with target="llvm".')
         return int(self.kernel.address)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .naming import Names
+from .naming import Names, comment
 from .signature import Call, Signature
 from .tape import Tape
 
@@ -56,12 +56,12 @@ class NumpyKernel:
 
 
 def _source(tape: Tape, signature: Signature) -> str:
-    names = Names(["np", signature.name])
+    names = Names(["np", signature.name], reserved=r"t\d+")
     arguments = [names.fresh(port.name) for port in signature.inputs]
     outputs = [names.fresh(port.name) for port in signature.outputs]
     lines = [
         f"def {signature.name}({', '.join(arguments + outputs)}):",
-        f'    """{names.comment(str(signature))}',
+        f'    """{comment(str(signature))}',
         "",
         "    Arrays of shape (states, entries); the outputs are written in place.",
         '    """',
@@ -77,7 +77,7 @@ def _source(tape: Tape, signature: Signature) -> str:
             lines.append(f"    {name} = {arguments[argument]}[:, {element}]")
             written.append(name)
         else:
-            name = names.fresh("t", number=True)
+            name = f"t{len(written)}"
             lines.append(f"    {name} = {_TEXT[op].format(*[written[a] for a in args])}")
             written.append(name)
     for output, values in zip(outputs, tape.outputs, strict=True):

@@ -1,0 +1,1 @@
+"""Side-by-side measurements, each table in one run: `make bench`."""

@@ -1,0 +1,152 @@
+"""`make bench`: engines side by side, compile time by size, and the cost of a call."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing as mp
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from .dynamics import Link, forward_dynamics
+from .engines import ENGINES, clock, serve
+
+console = Console(width=120)
+
+
+def compare(which: str, title: str, limit: float, rounds: int) -> None:
+    """Prepare every engine in its own process, then evaluate them in turns."""
+    table = Table(title=title, title_justify="left")
+    for column in ("", "build", "compile", "operations", "a state", "against Polhode", "error"):
+        table.add_column(column, justify="left" if not column else "right")
+    context = mp.get_context("spawn")
+    running: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
+    times: dict[str, list[float]] = {}
+    for name, (label, _) in ENGINES.items():
+        console.print(f"[dim]preparing {label}, {which} ...[/dim]")
+        here, there = context.Pipe()
+        process = context.Process(target=serve, args=(name, which, there), daemon=True)
+        process.start()
+        there.close()
+        try:
+            if not here.poll(limit):
+                raise TimeoutError
+            facts[name] = here.recv()
+            running[name] = (process, here)
+            times[name] = []
+        except (TimeoutError, EOFError):
+            facts[name] = f"> {limit:.0f} s" if process.is_alive() else "failed"
+            process.kill()
+    for _ in range(rounds):
+        for name, (_, pipe) in running.items():
+            pipe.send(True)
+            times[name].append(pipe.recv())
+    base = statistics.median(times["polhode"])
+    for name, (label, _) in ENGINES.items():
+        if name not in times:
+            table.add_row(label, facts[name], "", "", "", "", "")
+            continue
+        build, compile_seconds, operations, error = facts[name]
+        state = statistics.median(times[name])
+        cells = _seconds(build), _seconds(compile_seconds), f"{operations:,}", f"{state:,.0f} ns"
+        table.add_row(label, *cells, f"x {state / base:,.2f}", f"{error:.0e}")
+        running[name][1].send(False)
+    console.print(table)
+
+
+def _seconds(t: float) -> str:
+    return f"{t * 1e3:,.0f} ms" if t < 10 else f"{t:,.0f} s"
+
+
+def chain(n: int) -> list[Link]:
+    """A serial chain with nothing to fold: skew axes, full inertias."""
+    I = [[0.10, 0.01, 0.02], [0.01, 0.20, 0.03], [0.02, 0.03, 0.30]]
+    R = [[1, 0, 0], [0, 0.8, -0.6], [0, 0.6, 0.8]]
+    return [Link(parent=i - 1, R=R, p=[0.1, 0.2, 0.3], m=1.5, h=[0.1, 0.2, 0.3], I=I) for i in range(n)]
+
+
+def sizes() -> None:
+    """Build rate and compile time per operation, by size of the graph."""
+    from polhode.compile import compile
+    from polhode.graph import cos, op_counts, sin, vector, vector_of
+
+    os.environ["POLHODE_CACHE_DIR"] = tempfile.mkdtemp()
+    table = Table(title="Size of the graph (serial chains)", title_justify="left")
+    for column in ("joints", "operations", "build", "operations a second", "compile", "per operation"):
+        table.add_column(column, justify="right")
+    for n in (17, 32, 54):
+        q, u, tau = (vector_of(name, n) for name in ("q", "u", "tau"))
+        e, build = clock(partial(forward_dynamics, chain(n), q, u, tau, sin, cos))
+        operations = sum(op_counts(e).values())
+        _, seconds = clock(partial(compile, [q, u, tau], vector(e)))
+        rate, each = f"{operations / build:,.0f}", f"{seconds / operations * 1e6:.0f} us"
+        table.add_row(str(n), f"{operations:,}", _seconds(build), rate, _seconds(seconds), each)
+    console.print(table)
+
+
+def calls(rounds: int) -> None:
+    """A call from Python of a function that has next to nothing to compute."""
+    import pinocchio as pin
+
+    from polhode.compile import compile
+    from polhode.graph import sin, symbol, vector
+
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelRY(), pin.SE3.Identity(), "hinge")
+    model.appendBodyToJoint(joint, pin.Inertia(1.0, np.array([0.0, 0.0, -1.0]), np.zeros((3, 3))), pin.SE3.Identity())
+    data = model.createData()
+    q, u, tau = (vector([symbol(name)]) for name in ("q", "u", "tau"))
+    f = compile([q, u, tau], vector([tau[0] - 9.81 * sin(q[0])]))
+    state = np.array([0.3])
+    out = np.empty(1)
+    contenders: dict[str, Callable[[], Any]] = {
+        "Pinocchio, pin.aba(model, data, q, u, tau)": lambda: pin.aba(model, data, state, state, state),
+        "Pinocchio, pin.crba(model, data, q)": lambda: pin.crba(model, data, state),
+        "Polhode, f(q, u, tau)": lambda: f(state, state, state),
+        "Polhode, f(q, u, tau, out=out)": lambda: f(state, state, state, out=out),
+    }
+    assert abs(contenders["Polhode, f(q, u, tau)"]()[0] - pin.aba(model, data, state, state, state)[0]) < 1e-12
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    repeats = 20_000
+    for _ in range(rounds):
+        for name, call in contenders.items():
+            start = time.perf_counter()
+            for _ in range(repeats):
+                call()
+            times[name].append((time.perf_counter() - start) / repeats * 1e9)
+    table = Table(title="A call from Python (a pendulum, one state)", title_justify="left")
+    table.add_column("")
+    table.add_column("a call", justify="right")
+    for name, found in times.items():
+        table.add_row(name, f"{statistics.median(found):,.0f} ns")
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds an engine may take to prepare")
+    parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
+    parser.add_argument("--only", choices=["engines", "sizes", "calls"], help="one part alone")
+    options = parser.parse_args()
+    console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
+    if options.only in (None, "engines"):
+        compare("panda", "Forward dynamics, Panda arm, 7 joints", options.limit, options.rounds)
+        compare("talos", "Forward dynamics, Talos with fixed base, 32 joints", options.limit, options.rounds)
+    if options.only in (None, "sizes"):
+        sizes()
+    if options.only in (None, "calls"):
+        calls(options.rounds)
+
+
+if __name__ == "__main__":
+    main()
