@@ -6,7 +6,8 @@ BIN := .venv/bin
 .PHONY: demo test test-all bench check format clean
 
 demo: .venv/installed
-	$(BIN)/python examples/01_first_function.py
+	$(BIN)/python examples/01_equations.py
+	$(BIN)/python examples/02_chaos.py
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto

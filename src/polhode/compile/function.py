@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from polhode.graph import Expr, Matrix, op_counts
@@ -32,8 +32,8 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
 
     inputs  : symbols; one, a list, or {name: ...}. An item is a symbol, a
               vector or matrix of symbols, or a list of them.
-    outputs : expressions, in the same forms. One alone is returned alone,
-              several as a tuple.
+    outputs : expressions, in the same forms. One alone, or {name: one}, is
+              returned alone; several, or a list, as a tuple.
     target  : "llvm" for native code, "c" for C99 source, "numpy" for Python source
     name    : of the function, in the source and in messages
 
@@ -52,7 +52,7 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
     takes, gives = ports(inputs, "input"), ports(outputs, "output")
     if not gives:
         raise ValueError("There are no outputs. Give at least one expression.")
-    single = isinstance(outputs, (Expr, Matrix))
+    single = isinstance(outputs, (Expr, Matrix)) or (isinstance(outputs, Mapping) and len(gives) == 1)
     return Function(Signature(name=name, inputs=takes, outputs=gives, single=single), target)
 
 

@@ -26,12 +26,12 @@ def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: in
     roots = roots_of(exprs)
     given = {symbol(k) if isinstance(k, str) else k: v for k, v in values.items()}
     if digits is None:
-        results = _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)
+        results = [float(v) for v in _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)]
     else:
         from mpmath import mp
 
         with mp.workdps(digits):
-            results = _run(roots, {k: mp.mpf(v) for k, v in given.items()}, mpmath_table())
+            results = [mp.mpf(v) for v in _run(roots, {k: mp.mpf(v) for k, v in given.items()}, mpmath_table())]
     return results[0] if isinstance(exprs, Expr) else results
 
 

@@ -93,13 +93,13 @@ class _Text:
     """A written expression: how it reads, and as sum or product where it is one.
 
     terms   : (is negative, text) of each term
-    factors : (text above, text below) of each factor; a number is one of them
+    factors : (text, exponent) of each factor
     """
 
     text: str
     tight: int
     terms: tuple[tuple[bool, str], ...] = ()
-    factors: tuple[tuple[str, str], ...] = ()
+    factors: tuple[tuple[str, int], ...] = ()
 
     def at(self, least: int) -> str:
         return self.text if self.tight >= least else f"({self.text})"
@@ -107,8 +107,8 @@ class _Text:
     def as_terms(self) -> tuple[tuple[bool, str], ...]:
         return self.terms or ((False, self.at(_PRODUCT)),)
 
-    def as_factors(self) -> tuple[tuple[str, str], ...]:
-        return self.factors or ((self.at(_ATOM), ""),)
+    def as_factors(self) -> tuple[tuple[str, int], ...]:
+        return self.factors or ((self.at(_ATOM), 1),)
 
 
 def _sum(terms: Iterable[tuple[bool, str]]) -> _Text:
@@ -119,22 +119,29 @@ def _sum(terms: Iterable[tuple[bool, str]]) -> _Text:
     return _Text(text, _SUM, terms=tuple(ordered))
 
 
-def _product(factors: Iterable[tuple[str, str]]) -> _Text:
+def _product(factors: Iterable[tuple[str, int]]) -> _Text:
     """Write a product as one fraction: numbers, then names, then the rest."""
-    ordered = sorted(factors, key=lambda f: (not f[0][:1].isdigit(), "(" in f[0], f[0]))
-    above = [top for top, _ in ordered if top not in ("", "1")] or ["1"]
-    below = [bottom for _, bottom in ordered if bottom]
-    text = "*".join(above)
+    powers: dict[tuple[str, bool], int] = {}  # above and below the line apart
+    for text, n in factors:
+        powers[text, n > 0] = powers.get((text, n > 0), 0) + n
+    ordered = sorted(powers.items(), key=lambda f: (not f[0][0][:1].isdigit(), "(" in f[0][0], f[0]))
+    above = [_power(text, n) for (text, up), n in ordered if up and text != "1"] or ["1"]
+    below = [_power(text, -n) for (text, up), n in ordered if not up]
+    written = "*".join(above)
     if below:
-        text += "/" + (below[0] if len(below) == 1 else f"({'*'.join(below)})")
-    return _Text(text, _PRODUCT, factors=tuple(ordered))
+        written += "/" + (below[0] if len(below) == 1 else f"({'*'.join(below)})")
+    return _Text(written, _PRODUCT, factors=tuple((text, n) for (text, _), n in ordered))
+
+
+def _power(text: str, n: int) -> str:
+    return text if n == 1 else f"{text}**{n}"
 
 
 def _number(value: int | Fraction | float) -> _Text:
     if value < 0:
         return _Text(str(value), _SUM, terms=((True, str(-value)),))
     if isinstance(value, Fraction):
-        return _product([(str(value.numerator), str(value.denominator))])
+        return _product([(str(value.numerator), 1), (str(value.denominator), -1)])
     return _Text(str(value), _ATOM)
 
 
@@ -158,9 +165,10 @@ def _write(e: Expr, args: list[_Text]) -> _Text:
     if e.op == "mul":
         return _product(args[0].as_factors() + args[1].as_factors())
     if e.op == "div":
-        return _product((*args[0].as_factors(), ("", args[1].at(_ATOM))))
+        return _product((*args[0].as_factors(), (args[1].at(_ATOM), -1)))
     if e.op == "pow":
-        return _Text(f"{args[0].at(_ATOM)}**{e.value}", _ATOM)
+        base = args[0].at(_ATOM)
+        return _Text(f"{base}**{e.value}", _ATOM, factors=((base, e.value),))
     if e.op in _INFIX:
         return _Text(f"({args[0].text}{_INFIX[e.op]}{args[1].text})", _ATOM)
     if e.op == "acos" and e.args[0] == -1:
