@@ -75,8 +75,13 @@ def main(width: int = min(console.width, 120), t_end: float = 10.0, fine: int = 
         f"median energy drift {drift:.0e} J"
     )
 
-    # two pixels a character, upper half and lower half
     image = np.median(flipped.reshape(height, fine, width, fine), axis=(1, 3))
+    if console.color_system is None:  # no colours: the sooner, the darker
+        for row in image[::2]:
+            line = "".join(" " if np.isinf(t) else ".:-=+*#%@"[int(8.99 * (1 - t / t_end))] for t in row)
+            console.print(line, markup=False)
+        return
+    # two pixels a character, upper half and lower half
     for row in range(0, height, 2):
         line = Text()
         for column in range(width):
