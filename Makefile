@@ -9,10 +9,10 @@ demo: .venv/installed
 	$(BIN)/python examples/01_equations.py
 	$(BIN)/python examples/02_chaos.py
 
-test: .venv/test
+test: .venv/test .venv/compilers
 	$(BIN)/python -m pytest -n auto
 
-test-all: .venv/test
+test-all: .venv/test .venv/compilers
 	$(BIN)/python -m pytest -n auto -m ""
 
 bench: .venv/bench
@@ -35,6 +35,14 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# The C target is tested with both compilers; without one of them, its tests are skipped and say so.
+.venv/compilers: .venv/installed
+	@for c in gcc clang; do command -v $$c >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		echo "Installing $$c" && apt-get update -qq && apt-get install -y -qq $$c >/dev/null; } || \
+		echo "No $$c, and it cannot be installed here: the tests that need it will be skipped."; done
 	@touch $@
 
 .venv/test .venv/bench .venv/check: .venv/%: .venv/installed

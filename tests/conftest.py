@@ -1,10 +1,21 @@
-"""Tests use a cache of their own, and the same examples on every machine."""
+"""Shared by all tests: a cache folder of their own, and the three targets."""
 
-import os
-import tempfile
-
+import pytest
 from hypothesis import HealthCheck, settings
 
-os.environ["POLHODE_CACHE_DIR"] = tempfile.mkdtemp(prefix="polhode-test-")
-settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ci")
+settings.register_profile(
+    "polhode", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("polhode")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLHODE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(params=["llvm", "c", "numpy"])
+def target(request):
+    return request.param

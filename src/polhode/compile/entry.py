@@ -24,6 +24,7 @@ from .native import Loaded
 Shapes = list[tuple[int, ...]]
 
 _HEAD = object.__basicsize__  # bytes before an object's own fields
+LAYOUT = f"{sys.implementation.name} {_HEAD}"  # what the emitted entry depends on
 _TYPE = _HEAD - 8
 _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
 _ITEMS = _HEAD + 8  # of a tuple, after its size
@@ -41,16 +42,16 @@ def supported() -> bool:
     )
 
 
-def emit_entry(inputs: Shapes, outputs: Shapes) -> str:
-    """Write the entry for functions of these argument shapes."""
-    door = _Door(inputs, outputs)
+def emit_entry(inputs: Shapes, outputs: Shapes, single: bool) -> str:
+    """Write the entry for functions of these argument shapes; a single output is returned by itself."""
+    door = _Door(inputs, outputs, single)
     context = f"@context = global [{_EMPTY + len(outputs)} x ptr] zeroinitializer\n"
     return context + _DECLARATIONS + door.function()
 
 
 class _Door:
-    def __init__(self, inputs: Shapes, outputs: Shapes) -> None:
-        self.inputs, self.outputs, self.out = inputs, outputs, Writer()
+    def __init__(self, inputs: Shapes, outputs: Shapes, single: bool) -> None:
+        self.inputs, self.outputs, self.single, self.out = inputs, outputs, single, Writer()
 
     def require(self, condition: str) -> None:
         """Go on if the condition holds, else take the slow way."""
@@ -122,7 +123,7 @@ class _Door:
         for k, slot in enumerate(slots):
             if slot:
                 made[k] = out.line(f"call ptr @PyFloat_FromDouble(double {out.load(slot, 'double')})")
-        if len(made) == 1:
+        if self.single:
             out.raw(f"ret ptr {made[0]}")
             return
         result = out.line(f"call ptr @PyTuple_New(i64 {len(made)})")
@@ -151,7 +152,7 @@ class _Door:
         self.require(self.same(self.field("%names", _ITEMS), self.context(_OUT)))
         whole = out.load(out.at("%args", len(self.inputs), "ptr"))
         items = [whole]
-        if len(self.outputs) > 1:
+        if not self.single:
             self.require(self.same(self.field(whole, _TYPE), self.context(_TUPLE)))
             self.require(self.same(self.field(whole, _HEAD, "i64"), str(len(self.outputs)), "i64"))
             items = [self.field(whole, _ITEMS + 8 * k) for k in range(len(self.outputs))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, Protocol
 
 from polhode.graph import Expr, Matrix, op_counts
@@ -10,6 +11,7 @@ from polhode.graph.node import pack, unpack
 
 from .c import CKernel
 from .jit import LlvmKernel
+from .naming import is_taken
 from .python import NumpyKernel
 from .signature import Call, Port, Signature, places, ports
 from .tape import record
@@ -47,8 +49,8 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
     """
     if target not in TARGETS:
         raise ValueError(f"Target {target!r} is unknown. Choose one of {', '.join(map(repr, TARGETS))}.")
-    if not name.isidentifier() or not name.isascii():
-        raise ValueError(f"Name {name!r}: expected an identifier such as 'forward_dynamics'.")
+    if not name.isidentifier() or not name.isascii() or is_taken(name):
+        raise ValueError(f"Name {name!r}: expected an identifier of our own, such as 'forward_dynamics'.")
     takes, gives = ports(inputs, "input"), ports(outputs, "output")
     if not gives:
         raise ValueError("There are no outputs. Give at least one expression.")
@@ -152,9 +154,9 @@ class _Caller:
         self.signature, self.kernel = signature, kernel
 
     def __call__(self, *args: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
-        if not isinstance(threads, int) or threads < 1:
+        if not isinstance(threads, Integral) or threads < 1:
             raise ValueError(f"{self.signature}: threads={threads!r}, expected a whole number of at least 1.")
         values = self.signature.arguments(args, named)
         call = self.signature.check(values, out)
-        self.kernel.run(call, threads)
+        self.kernel.run(call, int(threads))
         return self.signature.returned(call, out)

@@ -16,7 +16,7 @@ from .native import Loaded, host, object_code
 from .signature import Call, Signature
 from .tape import Tape
 
-_VERSION = "2"  # of the emitted code: raise it when the emitter changes
+_VERSION = "3"  # of the emitted code: raise it when the emitter changes
 _BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 
@@ -31,15 +31,16 @@ class LlvmKernel:
 
     def _load(self, lanes: int) -> tuple[Loaded, int]:
         """Take the code from the cache, or compile and keep it."""
-        shapes = [[port.shape for port in side] for side in (self._signature.inputs, self._signature.outputs)]
+        inputs, outputs = ([port.shape for port in side] for side in (self._signature.inputs, self._signature.outputs))
         door = lanes == 1 and entry.supported()
-        name = cache.key(_VERSION, host().key(), self._digest, f"{lanes} {shapes if door else ''}")
+        way_in = f"{entry.LAYOUT} {inputs} {outputs} {self._signature.single}" if door else ""
+        name = cache.key(_VERSION, host().key(), self._digest, f"{lanes}", way_in)
         kept = cache.read(name)
         if kept is not None:
             work, code = int.from_bytes(kept[:8], "little"), kept[8:]
         else:
             module = self._module(lanes)
-            text = module.text + (entry.emit_entry(*shapes) if door else "")
+            text = module.text + (entry.emit_entry(inputs, outputs, self._signature.single) if door else "")
             work, code = module.work, object_code(text)
             cache.write(name, work.to_bytes(8, "little") + code)
         return Loaded(code), work

@@ -12,8 +12,20 @@ _TAKEN = frozenset(
     auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     bool complex imaginary main sin cos tan asin acos atan2 exp log tanh sqrt fabs pow abs y0 y1 yn j0 j1 jn gamma
-    """.split()  # words of C, and names of its mathematics library
+    INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL math_errhandling linux unix errno
+    alignas alignof and and_eq asm bitand bitor catch char8_t char16_t char32_t class co_await co_return co_yield
+    compl concept consteval constexpr constinit const_cast decltype delete dynamic_cast explicit export false friend
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast
+    requires static_assert static_cast template this thread_local throw true try typeid typename using virtual
+    wchar_t xor xor_eq np
+    """.split()  # words of C and C++, names and macros of the C mathematics library, and our np
 )
+_MACRO = re.compile(r"(FP|M|MATH)_[A-Z0-9_]+|_.*")
+
+
+def is_taken(name: str) -> bool:
+    """Tell whether generated source cannot use a name."""
+    return name in _TAKEN or keyword.iskeyword(name) or bool(_MACRO.fullmatch(name))
 
 
 class Names:
@@ -23,16 +35,16 @@ class Names:
     """
 
     def __init__(self, taken: Iterable[str] = (), reserved: str = "") -> None:
-        self._taken = {*taken, *_TAKEN, *keyword.kwlist}
+        self._taken = set(taken)
         self._reserved = re.compile(reserved)
 
     def fresh(self, wish: str) -> str:
         """An identifier close to the wish."""
         stem = re.sub(r"[^A-Za-z0-9_]", "_", wish)
-        if not re.match(r"[A-Za-z]", stem):
-            stem = f"v{stem}"
+        if not re.match(r"[A-Za-z]", stem) or is_taken(stem) or self._reserved.fullmatch(stem):
+            stem = f"v_{stem}"
         candidates = chain([stem], (f"{stem}_{k}" for k in count(2)))
-        name = next(c for c in candidates if c not in self._taken and not self._reserved.fullmatch(c))
+        name = next(c for c in candidates if c not in self._taken)
         self._taken.add(name)
         return name
 

@@ -74,7 +74,7 @@ def _write(op: str, args: list[tuple[str, int]]) -> tuple[str, int]:
 
 
 def _source(tape: Tape, signature: Signature) -> str:
-    names = Names(["np", signature.name], reserved=r"t\d+")
+    names = Names([signature.name], reserved=r"t\d+")
     arguments = [names.fresh(port.name) for port in signature.inputs]
     outputs = [names.fresh(port.name) for port in signature.outputs]
     lines = [

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from .tape import Tape
 
+_TURN = 40  # operations in a sine and cosine
 PIECE = 2000  # operations a function: one huge basic block compiles superlinearly
 
 
@@ -75,9 +76,18 @@ def schedule(tape: Tape, together: int) -> list[Step]:
     return steps
 
 
-def pieces(steps: Sequence[S]) -> list[Sequence[S]]:
-    """Cut a schedule into pieces; at least one."""
-    return [steps[k : k + PIECE] for k in range(0, len(steps), PIECE)] or [[]]
+def pieces(steps: Sequence[S]) -> list[list[S]]:
+    """Cut a schedule into pieces of at most PIECE operations; at least one."""
+    cut: list[list[S]] = [[]]
+    room = PIECE
+    for step in steps:
+        weight = _TURN * len(step.angles) if isinstance(step, Turn) else 1
+        if weight > room and cut[-1]:
+            cut.append([])
+            room = PIECE
+        cut[-1].append(step)
+        room -= weight
+    return cut
 
 
 def made_by(step: Step) -> list[int]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, as_matrix, free_symbols
-from polhode.graph.node import name_some
+from polhode.graph import Expr, Matrix, as_matrix, free_symbols
+from polhode.graph.node import coerce, name_some
 
 _RESERVED = ("out", "threads")
 
@@ -35,11 +36,11 @@ def ports(items: object, kind: str) -> tuple[Port, ...]:
     """Read inputs or outputs: one, a list, or a mapping from name to one."""
     if isinstance(items, Mapping):
         pairs = [(str(name), item) for name, item in items.items()]
-    elif isinstance(items, (Expr, Matrix)):
+    elif isinstance(items, Matrix) or not isinstance(items, Iterable):
         pairs = [("", items)]
     else:
-        pairs = [("", item) for item in items]  # type: ignore[attr-defined]
-    made = [_port(name, item) for name, item in pairs]
+        pairs = [("", item) for item in items]
+    made = [_port(name, item, f"{kind.capitalize()} {name or k!r}") for k, (name, item) in enumerate(pairs)]
     taken = [port.name for port in made if port.name]
     named = []
     for k, port in enumerate(made):
@@ -57,12 +58,15 @@ def ports(items: object, kind: str) -> tuple[Port, ...]:
     return tuple(named)
 
 
-def _port(name: str, item: object) -> Port:
-    if isinstance(item, Matrix):
-        return Port(name=name, shape=item.shape, entries=item.entries)
-    if isinstance(item, (Expr, int, float)):
-        return Port(name=name, shape=(), entries=(as_expr(item),))
-    whole = as_matrix(item)
+def _port(name: str, item: object, label: str) -> Port:
+    scalar = coerce(item)
+    if scalar is not None:
+        return Port(name=name, shape=(), entries=(scalar,))
+    try:
+        whole = as_matrix(item)
+    except TypeError:
+        found = f"{item!r:.60} of type {type(item).__name__}"
+        raise TypeError(f"{label}: expected an expression, a matrix or a list of them, found {found}.") from None
     return Port(name=name, shape=whole.shape, entries=whole.entries)
 
 
@@ -200,13 +204,21 @@ class Signature:
 
 
 def _as_array(name: str, value: Any) -> np.ndarray:
-    """Take a float64 array as it is; turn numbers and lists into one."""
+    """Take a float64 array as it is; turn real numbers and lists of them into one."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"Argument {name!r}: a masked array, expected a plain one. Fill it with .filled(...).")
     if not isinstance(value, np.ndarray):
         try:
-            value = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError) as fault:
-            raise TypeError(f"Argument {name!r}: expected numbers, found {value!r}.") from fault
-    array: np.ndarray = value
+            found = np.array(value)
+            real = found.dtype.kind in "fiub" or all(isinstance(v, Real) for v in found.flat)
+            value = found.astype(np.float64) if real else None
+        except (TypeError, ValueError, OverflowError):
+            value = None
+        if value is None:
+            raise TypeError(
+                f"Argument {name!r}: expected real numbers within the range of a float, found another kind."
+            )
+    array = np.asarray(value)
     _check_array("Argument", name, array)
     return array
 

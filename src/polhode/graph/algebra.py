@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from numbers import Real
 
 from .node import Expr, Number, const, node, plain_number
 
@@ -94,6 +95,10 @@ def add(a: Expr, b: Expr) -> Expr:
             return b
     elif b.op == "const" and b.value == 0:
         return a
+    for c, other in ((a, b), (b, a)):
+        joined = _join_constants(c, other)
+        if joined is not None:
+            return joined
     minus_a, a = signed(a)
     minus_b, b = signed(b)
     if minus_a:
@@ -113,10 +118,6 @@ def _sum(a: Expr, b: Expr) -> Expr:
     cb, core_b = scaled(b)
     if core_a is core_b and usable(ca + cb):
         return _scale(plain_number(ca + cb), core_a)
-    if a.op == "const" or b.op == "const":
-        joined = _join_constants(a, b) if a.op == "const" else _join_constants(b, a)
-        if joined is not None:
-            return joined
     if a.trig or b.trig:
         unit = _pythagoras(ca, core_a, cb, core_b)
         if unit is not None:
@@ -137,16 +138,22 @@ def _is_exact(e: Expr) -> bool:
 
 
 def _join_constants(c: Expr, other: Expr) -> Expr | None:
-    """Fold 2 + (3 + x) to 5 + x, exact constants only; None if it is something else."""
-    if not _is_exact(c) or other.op not in ("add", "sub"):
+    """Fold 2 + (3 - x) to 5 - x, exact constants only; None if it is something else."""
+    if not _is_exact(c):
         return None
-    x, y = other.args
-    if _is_exact(x):
-        total = const(c.value + x.value)
-        return add(total, y) if other.op == "add" else sub(total, y)
-    if _is_exact(y):
-        return add(const(c.value + y.value if other.op == "add" else c.value - y.value), x)
-    return None
+    minus, inner = signed(other)
+    if inner.op not in ("add", "sub"):
+        return None
+    first, second = inner.args
+    # inner = k + sign * rest
+    if _is_exact(first):
+        k, rest, flip = first.value, second, inner.op == "sub"
+    elif _is_exact(second):
+        k, rest, flip = second.value * (1 if inner.op == "add" else -1), first, False
+    else:
+        return None
+    total = c.value + (-k if minus else k)
+    return add(const(total), _with_sign(flip is not minus, rest)) if usable(total) else None
 
 
 def _difference(a: Expr, b: Expr) -> Expr:
@@ -198,7 +205,8 @@ def _pythagoras(ca: Number, a: Expr, cb: Number, b: Expr) -> Expr | None:
     product = const(1)
     for f in sorted(common, key=lambda f: f.rank):
         product = mul(product, f)
-    return _scale(ca, product)
+    # a factor with a pole keeps the product 0 * Inf visible
+    return _scale(ca, product) if product.regular and usable(ca) else None
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -256,22 +264,20 @@ def _inverse(c: Number) -> Number:
     return 1 / c if isinstance(c, float) else plain_number(Fraction(1, c))
 
 
-def power(base: Expr, exponent: int | Fraction | float) -> Expr:
+def power(base: Expr, exponent: Number | Expr) -> Expr:
     """Raise to an integer or half-integer power.
 
     x**-2 is 1/x**2, x**1.5 is sqrt(x)**3.
     """
-    try:
-        n = plain_number(exponent)
-    except TypeError:
-        raise TypeError(
-            f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. Write exp(p*log(x)) instead."
-        ) from None
+    if isinstance(exponent, Expr) and exponent.op == "const":
+        exponent = exponent.value
+    advice = f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. Write exp(p*log(x)) instead."
+    if isinstance(exponent, Expr) or not isinstance(exponent, Real):
+        raise TypeError(advice)
+    n = plain_number(exponent)
     doubled = 2 * n
-    if not math.isfinite(n) or doubled != int(doubled):
-        raise ValueError(
-            f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. Write exp(p*log(x)) instead."
-        )
+    if (type(n) is float and not math.isfinite(n)) or doubled != int(doubled):
+        raise ValueError(advice)
     if n != int(n):
         from .functions import sqrt
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from .algebra import add, div, mul, neg, power, sub
 from .functions import cos, equal, less, less_equal, maximum, select, sign, sin, sqrt, tan, tanh
 from .matrix import Matrix
-from .node import Expr, const
+from .node import Expr, as_expr, const
 from .walk import roots_of, topological
 
 ONE, ZERO = const(1), const(0)
@@ -111,6 +111,9 @@ def diff(expr: Expr, by: Expr, order: int = 1) -> Expr:
     3*x**2
     """
     _require_symbols([by])
+    if not isinstance(order, int) or order < 0:
+        raise ValueError(f"Derivative of order {order!r}: expected a whole number, 0 or more.")
+    expr = as_expr(expr)
     for _ in range(order):
         expr = _slopes(topological(expr), by).get(expr, ZERO)
     return expr
@@ -133,6 +136,7 @@ def gradient(expr: Expr, by: Sequence[Expr] | Matrix) -> Matrix:
     Costs a small multiple of the expression itself, however many symbols.
     """
     columns = _require_symbols(by)
+    expr = as_expr(expr)
     order = topological(expr)
     wanted = set(columns)
     for e in order:
@@ -157,8 +161,10 @@ _Guarded = tuple[Expr | None, Expr]
 def _handed_down(e: Expr, guard: Expr | None, total: Expr) -> list[tuple[Expr, _Guarded]]:
     if branches := _branches(e):
         condition, a, b = branches
-        otherwise = equal(condition, ZERO)
-        guards = (condition, otherwise) if guard is None else (mul(guard, condition), mul(guard, otherwise))
+        otherwise = equal(condition, ZERO)  # guards are 1 or 0, whatever the condition is
+        guards = [sub(ONE, otherwise), otherwise]
+        if guard is not None:
+            guards = [mul(guard, g) for g in guards]
         return [(a, (guards[0], total)), (b, (guards[1], total))]
     pairs = zip(e.args, _PARTIALS[e.op](e), strict=True)
     return [(a, (guard, mul(total, partial))) for a, partial in pairs if partial is not None]

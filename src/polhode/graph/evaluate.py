@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, overload
 
-from .node import Expr, name_some, symbol
+from .node import Expr, name_some, plain_number, symbol
 from .scalar import FLOAT, Table, mpmath_table
 from .walk import roots_of, topological
 
@@ -26,12 +26,14 @@ def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: in
     roots = roots_of(exprs)
     given = {symbol(k) if isinstance(k, str) else k: v for k, v in values.items()}
     if digits is None:
-        results = [float(v) for v in _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)]
+        results = _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)
     else:
         from mpmath import mp
 
         with mp.workdps(digits):
-            results = [mp.mpf(v) for v in _run(roots, {k: mp.mpf(v) for k, v in given.items()}, mpmath_table())]
+            table = mpmath_table()
+            exact = {k: v if isinstance(v, mp.mpf) else table["const"](plain_number(v)) for k, v in given.items()}
+            results = _run(roots, exact, table)
     return results[0] if isinstance(exprs, Expr) else results
 
 

@@ -54,7 +54,8 @@ def _odd(op: str, x: Operand) -> Expr:
 
 def _plain(op: str, x: Operand) -> Expr:
     e = as_expr(x)
-    return _fold(op, e) or node(op, (e,)) if e.op == "const" else node(op, (e,))
+    folded = _fold(op, e)
+    return node(op, (e,)) if folded is None else folded
 
 
 def sin(x: Operand) -> Expr:
@@ -79,9 +80,7 @@ def asin(x: Operand) -> Expr:
 
 def acos(x: Operand) -> Expr:
     """Inverse cosine, NaN outside [-1, 1]. acos(-1) is the exact pi."""
-    e = as_expr(x)
-    folded = _fold("acos", e)
-    return node("acos", (e,)) if folded is None else folded
+    return _plain("acos", x)
 
 
 def tanh(x: Operand) -> Expr:
@@ -96,9 +95,7 @@ def exp(x: Operand) -> Expr:
 
 def log(x: Operand) -> Expr:
     """Natural logarithm, -Inf at 0 and NaN below."""
-    e = as_expr(x)
-    folded = _fold("log", e)
-    return node("log", (e,)) if folded is None else folded
+    return _plain("log", x)
 
 
 def sqrt(x: Operand) -> Expr:
@@ -108,8 +105,7 @@ def sqrt(x: Operand) -> Expr:
         top, bottom = math.isqrt(e.value.numerator), math.isqrt(e.value.denominator)
         if top**2 == e.value.numerator and bottom**2 == e.value.denominator:
             return const(Fraction(top, bottom))
-    folded = _fold("sqrt", e)
-    return node("sqrt", (e,)) if folded is None else folded
+    return _plain("sqrt", e)
 
 
 def atan2(y: Operand, x: Operand) -> Expr:
@@ -131,21 +127,24 @@ def sign(x: Operand) -> Expr:
     """-1, 0 or 1; NaN of NaN."""
     e = as_expr(x)
     if e.op == "const":
-        return const(FLOAT["sign"](e.value))
+        return const(int(FLOAT["sign"](e.value))) if e.value == e.value else e
     return _odd("sign", e)
 
 
 def minimum(*xs: Operand) -> Expr:
     """The least of the arguments; NaN if any is NaN."""
-    return reduce(_pick("min"), map(as_expr, xs))
+    return _extreme("min", xs)
 
 
 def maximum(*xs: Operand) -> Expr:
     """The greatest of the arguments; NaN if any is NaN."""
-    return reduce(_pick("max"), map(as_expr, xs))
+    return _extreme("max", xs)
 
 
-def _pick(op: str) -> Callable[[Expr, Expr], Expr]:
+def _extreme(op: str, xs: tuple[Operand, ...]) -> Expr:
+    if not xs:
+        raise TypeError(f"{op}imum of nothing: expected at least one expression.")
+
     def pick(a: Expr, b: Expr) -> Expr:
         if a is b:
             return a
@@ -153,7 +152,7 @@ def _pick(op: str) -> Callable[[Expr, Expr], Expr]:
             return const(FLOAT[op](a.value, b.value))
         return node(op, (a, b) if a.rank <= b.rank else (b, a))
 
-    return pick
+    return reduce(pick, map(as_expr, xs))
 
 
 def less(a: Operand, b: Operand) -> Expr:
@@ -174,7 +173,7 @@ def equal(a: Operand, b: Operand) -> Expr:
 
 def _compare(op: str, a: Expr, b: Expr) -> Expr:
     if a.op == b.op == "const":
-        return const(FLOAT[op](a.value, b.value))
+        return const(int(FLOAT[op](a.value, b.value)))
     if a is b and op == "lt":
         return const(0)
     if a is b and a.regular:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from .algebra import add, div, mul, sub
@@ -94,7 +95,7 @@ def solve(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
 def _require_symmetric(a: Matrix) -> None:
     """Refuse a matrix that is not symmetric.
 
-    Triangles that are not the same expressions are compared at a random point.
+    Triangles that are not the same expressions are compared at random points.
     """
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"Matrix has shape {a.shape}, expected a square one.")
@@ -102,13 +103,15 @@ def _require_symmetric(a: Matrix) -> None:
     pairs = [(i, j) for i in range(n) for j in range(i) if a[i, j] is not a[j, i]]
     if not pairs:
         return
+    symbols = sorted(free_symbols(a), key=lambda s: s.rank)
     draw = random.Random(0)
-    point = {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols(a.entries), key=lambda s: s.rank)}
-    lower = evaluate([a[i, j] for i, j in pairs], point)
-    upper = evaluate([a[j, i] for i, j in pairs], point)
-    for (i, j), x, y in zip(pairs, lower, upper, strict=True):
-        if abs(x - y) > 1e-8 * (abs(x) + abs(y)):
-            raise ValueError(
-                f"Entries ({i}, {j}) and ({j}, {i}) differ ({x:.6g} and {y:.6g} at a random point), "
-                "expected a symmetric matrix."
-            )
+    for low, high in ((0.5, 1.5), (-1.0, 1.0), (5.0, 15.0), (-15.0, -5.0)):
+        entries = evaluate(a, {s: draw.uniform(low, high) for s in symbols})
+        largest = max((abs(e) for e in entries if math.isfinite(e)), default=0.0)
+        for i, j in pairs:
+            x, y = entries[i * n + j], entries[j * n + i]
+            if abs(x - y) > 1e-8 * (abs(x) + abs(y)) + 1e-12 * largest:  # False for NaN: not defined here
+                raise ValueError(
+                    f"Entries ({i}, {j}) and ({j}, {i}) differ ({x:.6g} and {y:.6g} at a random point), "
+                    "expected a symmetric matrix."
+                )

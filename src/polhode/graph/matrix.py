@@ -89,8 +89,11 @@ class Matrix:
         return hash((self.shape, self._entries))
 
     def _zip(self, other: object, f: Callable[[Expr, Expr], Expr]) -> Matrix:
-        if not isinstance(other, Matrix):
-            other = as_matrix(other)
+        if coerce(other) is not None:
+            raise TypeError(
+                f"Matrix of shape {self.shape} plus or minus {other!r}: expected a matrix. Use .map to shift."
+            )
+        other = as_matrix(other)
         if other.shape != self.shape:
             raise ValueError(f"Shapes {self.shape} and {other.shape} differ. Entrywise arithmetic needs equal ones.")
         return Matrix(self.shape, [f(a, b) for a, b in zip(self._entries, other._entries, strict=True)])
@@ -181,7 +184,9 @@ def as_matrix(entries: object) -> Matrix:
     """Accept a Matrix, a list, a list of lists or a numpy array."""
     if isinstance(entries, Matrix):
         return entries
-    found: list[Any] = list(entries)  # type: ignore[call-overload]
+    if not isinstance(entries, Iterable):
+        raise TypeError(f"Expected a matrix, a list or a list of lists, found {entries!r}.")
+    found: list[Any] = list(entries)
     nested = bool(found) and coerce(found[0]) is None
     return matrix(found) if nested else vector(found)
 
@@ -204,5 +209,8 @@ def identity(n: int) -> Matrix:
 
 def cross(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
     """Cross product of two vectors of three entries."""
-    (a1, a2, a3), (b1, b2, b3) = as_matrix(a), as_matrix(b)
+    a, b = as_matrix(a), as_matrix(b)
+    if a.shape != (3,) or b.shape != (3,):
+        raise ValueError(f"Cross product of shapes {a.shape} and {b.shape}: expected two vectors of three entries.")
+    (a1, a2, a3), (b1, b2, b3) = a, b
     return vector([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])

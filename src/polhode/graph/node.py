@@ -24,6 +24,7 @@ from numbers import Integral, Rational, Real
 from typing import Any, TypeAlias, Union
 
 from .ops import OPS
+from .scalar import FLOAT
 
 Number: TypeAlias = int | Fraction | float
 Operand: TypeAlias = Union["Expr", int, float, Fraction]
@@ -87,7 +88,7 @@ class Expr:
         a = coerce(other)
         return NotImplemented if a is None else _algebra.div(a, self)
 
-    def __pow__(self, exponent: int | Fraction | float) -> Expr:
+    def __pow__(self, exponent: Operand) -> Expr:
         return _algebra.power(self, exponent)
 
     def __neg__(self) -> Expr:
@@ -149,11 +150,12 @@ class Expr:
 class Constant(Expr):
     """A number: int and Fraction are exact, float is not."""
 
-    __slots__ = ()
+    __slots__ = ("_hash",)
+    _hash: int
     __eq__ = Expr.__eq__
 
     def __hash__(self) -> int:
-        return self.rank  # the hash of the value, as const(2) == 2
+        return self._hash  # that of the number, as const(2) == 2
 
 
 class _Entry(weakref.ref):  # type: ignore[type-arg]
@@ -211,6 +213,8 @@ def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
     else:
         made.rank = hash((info.code, value or 0, *[a.rank for a in args]))
         made.regular = info.regular and all(a.regular for a in args)
+        if not info.regular and args[0].op == "const":  # sqrt(2), pi
+            made.regular = math.isfinite(FLOAT[op](FLOAT["const"](args[0].value)))
         made.trig = info.trig or (op == "pow" and args[0].trig)
         made.plain = op != "neg"
     return _enter(key, made)
@@ -227,6 +231,11 @@ def _leaf(made: Expr, op: str, value: Any, rank: int, regular: bool) -> Expr:
     return made
 
 
+def _digest(text: str) -> int:
+    """A rank for a leaf, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=7).digest(), "little")
+
+
 def const(value: Number | Real) -> Expr:
     """Make a constant. int and Fraction stay exact; 0.0 is the exact 0."""
     value = plain_number(value)
@@ -235,8 +244,11 @@ def const(value: Number | Real) -> Expr:
     found = _find(key)
     if found is not None:
         return found
-    rank = hash(value) if value == value else 0
-    return _enter(key, _leaf(Constant(), "const", value, rank, math.isfinite(value)))
+    made = Constant()
+    made._hash = hash(value) if value == value else 0
+    exact = type(value) is not float
+    name = f"{value.numerator:x}/{value.denominator:x}" if exact else value.hex()  # type: ignore[union-attr]
+    return _enter(key, _leaf(made, "const", value, _digest(f"const {name}"), exact or math.isfinite(value)))
 
 
 def plain_number(value: object) -> Number:
@@ -263,8 +275,7 @@ def symbol(name: str) -> Expr:
     found = _find(key)
     if found is not None:
         return found
-    digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=7).digest()
-    return _enter(key, _leaf(Expr(), "symbol", name, int.from_bytes(digest, "little"), True))
+    return _enter(key, _leaf(Expr(), "symbol", name, _digest(name), True))
 
 
 def symbols(names: str | Iterable[str]) -> tuple[Expr, ...]:

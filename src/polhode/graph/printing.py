@@ -8,9 +8,10 @@ from fractions import Fraction
 from itertools import count
 
 from .matrix import Matrix
-from .node import Expr, symbol
-from .walk import free_symbols, op_counts, rebuild, roots_of, topological
+from .node import Expr, node, symbol
+from .walk import free_symbols, op_counts, roots_of, topological
 
+_MOST = 2**60
 READABLE = 120  # operations a person reads in one expression
 
 _SUM, _PRODUCT, _ATOM = range(3)  # how tightly a piece of text binds
@@ -18,12 +19,12 @@ _INFIX = {"lt": " < ", "le": " <= ", "eq": " == "}
 
 
 def tree_size(exprs: Expr | Iterable[Expr]) -> int:
-    """Count the operations of the expressions written out as trees."""
+    """Count the operations of the expressions written out as trees, up to 2**60."""
     size: dict[Expr, int] = {}
     roots = roots_of(exprs)
     for e in topological(roots):
-        size[e] = (e.op not in ("const", "symbol")) + sum(size[a] for a in e.args)
-    return sum(size[e] for e in roots)
+        size[e] = min((e.op not in ("const", "symbol")) + sum(size[a] for a in e.args), _MOST)
+    return min(sum(size[e] for e in roots), _MOST)
 
 
 def intermediates(
@@ -53,16 +54,13 @@ def intermediates(
     definitions = []
     image: dict[Expr, Expr] = {}
     for e in order:
-        new = _shallow(e, image)
+        # as it stands: a stand-in hides poles, so nothing may fold around it
+        new = node(e.op, tuple([image[a] for a in e.args]), e.value) if e.args else e
         if e in stand_in:
             definitions.append((stand_in[e], new))
             new = stand_in[e]
         image[e] = new
     return definitions, [image[e] for e in roots]
-
-
-def _shallow(e: Expr, image: dict[Expr, Expr]) -> Expr:
-    return rebuild(e, image.get)[e] if e.args else e
 
 
 def text(e: Expr) -> str:
@@ -139,10 +137,16 @@ def _power(text: str, n: int) -> str:
 
 def _number(value: int | Fraction | float) -> _Text:
     if value < 0:
-        return _Text(str(value), _SUM, terms=((True, str(-value)),))
+        positive = _number(-value)
+        return _Text(f"-{positive.text}", _SUM, terms=((True, positive.text),))
     if isinstance(value, Fraction):
-        return _product([(str(value.numerator), 1), (str(value.denominator), -1)])
-    return _Text(str(value), _ATOM)
+        return _product([(_whole(value.numerator), 1), (_whole(value.denominator), -1)])
+    return _Text(_whole(value) if isinstance(value, int) else str(value), _ATOM)
+
+
+def _whole(value: int) -> str:
+    bits = value.bit_length()
+    return str(value) if bits <= 400 else f"<about 2**{bits}>"
 
 
 def _infix(root: Expr) -> str:

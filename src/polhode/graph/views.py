@@ -9,7 +9,7 @@ from typing import Any
 
 from . import functions as fn
 from .algebra import add, div, mul, power
-from .matrix import Matrix, matrix
+from .matrix import Matrix
 from .node import Expr, const, symbol
 from .printing import READABLE, intermediates, tree_size
 from .walk import topological
@@ -83,11 +83,11 @@ def from_sympy(expr: Any, symbols: Mapping[Any, Expr] | None = None) -> Any:
     """
     import sympy
 
-    if isinstance(expr, sympy.MatrixBase):
-        return matrix([[from_sympy(expr[i, j], symbols) for j in range(expr.cols)] for i in range(expr.rows)])
-    expr = sympy.sympify(expr) if not isinstance(expr, str) else _refuse(expr)
+    whole = isinstance(expr, sympy.MatrixBase)
+    roots = list(expr) if whole else [sympy.sympify(expr) if not isinstance(expr, str) else _refuse(expr)]
     made: dict[Any, Expr] = dict(symbols or {})
-    stack = [expr]
+    owner: dict[Expr, Any] = {}  # the SymPy object behind each symbol
+    stack = roots[:]
     while stack:
         e = stack[-1]
         if e in made:
@@ -98,8 +98,14 @@ def from_sympy(expr: Any, symbols: Mapping[Any, Expr] | None = None) -> Any:
         if waiting:
             stack.extend(waiting)
             continue
-        made[stack.pop()] = _build_from(e, [made[a] for a in below])
-    return made[expr]
+        new = made[stack.pop()] = _build_from(e, [made[a] for a in below])
+        if new.op == "symbol" and owner.setdefault(new, e) != e:
+            raise ValueError(
+                f"Two different SymPy symbols are named {new.value!r}. Say in symbols= what each of them becomes."
+            )
+    if not whole:
+        return made[roots[0]]
+    return Matrix(expr.shape, [made[e] for e in roots])
 
 
 def _refuse(text: str) -> Any:
@@ -111,7 +117,7 @@ def _children(e: Any) -> tuple[Any, ...]:
 
     if isinstance(e, sympy.Piecewise):
         return tuple(x for branch in e.args for x in branch.args)
-    if isinstance(e, sympy.Pow) and e.exp.is_Rational:
+    if isinstance(e, sympy.Pow) and isinstance(e.exp, (sympy.Rational, sympy.Float)):
         return (e.base,)
     return () if isinstance(e, (sympy.Derivative, sympy.core.function.AppliedUndef)) else e.args
 
@@ -165,11 +171,10 @@ def _build_from(e: Any, args: list[Expr]) -> Expr:
     if isinstance(e, sympy.Mul):
         return _quotient(e, args)
     if isinstance(e, sympy.Pow):
-        if e.exp.is_Rational and (2 * e.exp).is_Integer:
-            return power(args[0], Fraction(int(e.exp.p), int(e.exp.q)))
-        base = args[0]
-        exponent = const(Fraction(int(e.exp.p), int(e.exp.q))) if e.exp.is_Rational else args[1]
-        return fn.exp(exponent * fn.log(base))
+        exponent = args[1] if len(args) == 2 else _build_from(e.exp, [])
+        if exponent.op == "const" and 2 * exponent.value == int(2 * exponent.value):
+            return power(args[0], exponent)
+        return fn.exp(exponent * fn.log(args[0]))
     if isinstance(e, sympy.Piecewise):
         result: Expr = const(float("nan"))
         for value, condition in reversed(list(zip(args[::2], args[1::2], strict=True))):

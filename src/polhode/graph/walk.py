@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from .algebra import halves
 from .functions import BUILD
+from .matrix import Matrix
 from .node import Expr, Operand, as_expr
 from .ops import OPS
 
+ExprOrMatrix = TypeVar("ExprOrMatrix", Expr, Matrix)
+
 _KINDS = list(dict.fromkeys(["mul", "add", "div", *(op.kind for op in OPS.values())]))
 
-Exprs = Expr | Iterable[Expr]
+Exprs = Expr | Matrix | Iterable[Expr]
 
 
 def roots_of(exprs: Exprs) -> list[Expr]:
-    """Accept one expression or any collection of them."""
-    return [exprs] if isinstance(exprs, Expr) else [as_expr(e) for e in exprs]
+    """Accept one expression, a matrix, or any collection of expressions."""
+    if isinstance(exprs, Expr):
+        return [exprs]
+    return list(exprs.entries) if isinstance(exprs, Matrix) else [as_expr(e) for e in exprs]
 
 
 def topological(exprs: Exprs) -> list[Expr]:
@@ -101,8 +107,8 @@ def rebuild(exprs: Exprs, leaf: Callable[[Expr], Expr | None]) -> dict[Expr, Exp
     return image
 
 
-def substitute(expr: Expr, values: Mapping[Expr, Operand]) -> Expr:
-    """Replace symbols, or any subexpressions, all at once.
+def substitute(expr: ExprOrMatrix, values: Mapping[Expr, Operand]) -> ExprOrMatrix:
+    """Replace symbols, or any subexpressions, all at once, in an expression or a matrix.
 
     >>> from polhode.graph import symbols
     >>> x, y = symbols("x y")
@@ -110,4 +116,5 @@ def substitute(expr: Expr, values: Mapping[Expr, Operand]) -> Expr:
     True
     """
     new = {as_expr(old): as_expr(value) for old, value in values.items()}
-    return rebuild(expr, new.get)[expr]
+    image = rebuild(expr, new.get)
+    return expr.map(image.__getitem__) if isinstance(expr, Matrix) else image[expr]
