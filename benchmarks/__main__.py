@@ -25,46 +25,52 @@ console = Console(width=120)
 
 def compare(which: str, title: str, limit: float, rounds: int) -> None:
     """Prepare every engine in its own process, then evaluate them in turns."""
-    table = Table(title=title, title_justify="left")
-    for column in ("", "build", "compile", "operations", "a state", "against Polhode", "error"):
-        table.add_column(column, justify="left" if not column else "right")
     context = mp.get_context("spawn")
-    running: dict[str, Any] = {}
-    facts: dict[str, Any] = {}
+    pipes: dict[str, Any] = {}
+    facts: dict[str, list[Any]] = {}
     times: dict[str, list[float]] = {}
-    for name, (label, _) in ENGINES.items():
+    for name, (label, *_) in ENGINES.items():
         console.print(f"[dim]preparing {label}, {which} ...[/dim]")
         here, there = context.Pipe()
         process = context.Process(target=serve, args=(name, which, there), daemon=True)
         process.start()
         there.close()
+        facts[name] = []
+        end = time.monotonic() + limit
         try:
-            if not here.poll(limit):
-                raise TimeoutError
-            facts[name] = here.recv()
-            running[name] = (process, here)
-            times[name] = []
-        except (TimeoutError, EOFError):
-            facts[name] = f"> {limit:.0f} s" if process.is_alive() else "failed"
+            while len(facts[name]) < 2 and here.poll(max(0.0, end - time.monotonic())):
+                facts[name].append(here.recv())
+        except EOFError:
+            facts[name].append("failed")
+        if len(facts[name]) == 2 and facts[name][1] != "failed":
+            pipes[name], times[name] = here, []
+        else:
             process.kill()
     for _ in range(rounds):
-        for name, (_, pipe) in running.items():
+        for name, pipe in pipes.items():
             pipe.send(True)
             times[name].append(pipe.recv())
+    for pipe in pipes.values():
+        pipe.send(False)
+    table = Table(title=title, title_justify="left")
+    for column in ("", "build", "compile", "operations", "a state", "against Polhode", "error"):
+        table.add_column(column, justify="left" if not column else "right")
     base = statistics.median(times["polhode"])
-    for name, (label, _) in ENGINES.items():
+    for name, (label, *_) in ENGINES.items():
+        build = _seconds(facts[name][0]) if facts[name] else f"> {limit:.0f} s"
         if name not in times:
-            table.add_row(label, facts[name], "", "", "", "", "")
+            table.add_row(label, build, f"> {limit:.0f} s" if len(facts[name]) == 1 else "failed", "", "", "", "")
             continue
-        build, compile_seconds, operations, error = facts[name]
+        compile_seconds, operations, error = facts[name][1]
         state = statistics.median(times[name])
-        cells = _seconds(build), _seconds(compile_seconds), f"{operations:,}", f"{state:,.0f} ns"
+        cells = build, _seconds(compile_seconds), f"{operations:,}", f"{state:,.0f} ns"
         table.add_row(label, *cells, f"x {state / base:,.2f}", f"{error:.0e}")
-        running[name][1].send(False)
     console.print(table)
 
 
-def _seconds(t: float) -> str:
+def _seconds(t: float | str) -> str:
+    if isinstance(t, str):
+        return t
     return f"{t * 1e3:,.0f} ms" if t < 10 else f"{t:,.0f} s"
 
 

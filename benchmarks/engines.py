@@ -1,8 +1,8 @@
 """The same dynamics expressions in each engine.
 
-An engine prepares (builds the expressions, compiles them) and then evaluates
-STATES states as often as it is asked, returning nanoseconds a state. Native
-code is timed in a native loop, an interpreter through its leanest call.
+An engine builds the expressions, compiles them, and then evaluates STATES
+states as often as it is asked, returning nanoseconds a state. Native code is
+timed in a native loop, an interpreter through its leanest call.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ import numpy as np
 from .dynamics import Link, forward_dynamics, robot
 
 STATES = 1024
+TURN = 0.03  # seconds
 GCC = ["gcc", "-O3", "-march=native", "-shared", "-fPIC"]
+
+
+States = tuple[np.ndarray, np.ndarray, np.ndarray]  # q, u, tau, a row a state
 
 
 @dataclass
 class Prepared:
-    """What an engine made, with what it took."""
+    """What an engine made of the expressions."""
 
-    build: float  # s
-    compile: float  # s
     operations: int
-    evaluate: Callable[[], None]  # all states once
+    evaluate: Callable[[], Any]  # all states once
     result: Callable[[], np.ndarray]  # accelerations of the first state
-
-
-Engine = Callable[[list[Link], np.ndarray, np.ndarray, np.ndarray], Prepared]
 
 
 def clock(f: Callable[[], Any]) -> tuple[Any, float]:
@@ -46,54 +45,41 @@ def clock(f: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def _polhode(links: list[Link]) -> tuple[Any, Any, float]:
+def build_polhode(links: list[Link]) -> Any:
     from polhode.graph import cos, sin, vector, vector_of
 
-    def build() -> Any:
-        q, u, tau = (vector_of(name, len(links)) for name in ("q", "u", "tau"))
-        return [q, u, tau], vector(forward_dynamics(links, q, u, tau, sin, cos))
-
-    (inputs, outputs), seconds = clock(build)
-    return inputs, outputs, seconds
+    os.environ["POLHODE_CACHE_DIR"] = tempfile.mkdtemp()  # nothing kept from before
+    q, u, tau = (vector_of(name, len(links)) for name in ("q", "u", "tau"))
+    return [q, u, tau], vector(forward_dynamics(links, q, u, tau, sin, cos))
 
 
-def _polhode_llvm(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray, lanes: bool) -> Prepared:
+def _polhode_llvm(expressions: Any, states: States, lanes: bool) -> Prepared:
     from polhode.compile import compile
     from polhode.compile.jit import workspace
 
-    os.environ["POLHODE_CACHE_DIR"] = tempfile.mkdtemp()  # nothing kept from before
-    inputs, outputs, build = _polhode(links)
-
-    def prepare() -> Any:
-        f = compile(inputs, outputs)
-        if lanes:
-            f(q, u, tau)  # the first batch compiles the lanes
-        return f
-
-    f, seconds = clock(prepare)
-    out = np.empty_like(q)
+    f = compile(*expressions)
     loop, work_size = f.kernel._many if lanes else f.kernel._one
-    arrays = [q, u, tau, out]
+    arrays = [*states, np.empty_like(states[0])]
     pointers = np.array([a.ctypes.data for a in arrays])
     strides = np.array([a.shape[1] for a in arrays])
     work = workspace(work_size)
-    arguments = pointers.ctypes.data, strides.ctypes.data, len(q), work.ctypes.data
+    arguments = pointers.ctypes.data, strides.ctypes.data, STATES, work.ctypes.data
     keep = [f, pointers, strides, work]  # alive as long as the loop may run
-    return Prepared(build, seconds, sum(f.op_counts().values()), lambda: loop(*arguments) or len(keep), lambda: out[0])
+    return Prepared(sum(f.op_counts().values()), lambda: loop(*arguments) or keep, lambda: arrays[-1][0])
 
 
-def polhode_scalar(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
-    return _polhode_llvm(links, q, u, tau, lanes=False)
+def polhode_state(expressions: Any, states: States) -> Prepared:
+    return _polhode_llvm(expressions, states, lanes=False)
 
 
-def polhode_batch(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
-    return _polhode_llvm(links, q, u, tau, lanes=True)
+def polhode_batch(expressions: Any, states: States) -> Prepared:
+    return _polhode_llvm(expressions, states, lanes=True)
 
 
-def _native_loop(source: str, call: str, declarations: str, arrays: list[np.ndarray]) -> tuple[Any, float]:
-    """Build C source with a loop over all states; return the loop and the build time."""
+def _native_loop(source: str, call: str, declarations: str, states: States) -> tuple[Callable[[], Any], np.ndarray]:
+    """Build C source with a loop over all states; return the loop and its output."""
     folder = Path(tempfile.mkdtemp())
-    n = arrays[0].shape[1]
+    n = states[0].shape[1]
     loop = f"""
     {declarations}
     void loop(const double *q, const double *u, const double *tau, double *out, long count)
@@ -104,36 +90,30 @@ def _native_loop(source: str, call: str, declarations: str, arrays: list[np.ndar
     (folder / "f.c").write_text(source)
     (folder / "loop.c").write_text(loop)
     command = [*GCC, *(str(folder / name) for name in ("f.c", "loop.c")), "-lm", "-o", str(folder / "f.so")]
-    _, seconds = clock(lambda: subprocess.run(command, check=True))
+    subprocess.run(command, check=True)
     function = ctypes.CDLL(str(folder / "f.so")).loop
     function.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_long]
-    pointers = [a.ctypes.data for a in arrays]
-    return lambda: function(*pointers, len(arrays[0])), seconds
+    out = np.empty_like(states[0])
+    pointers = [a.ctypes.data for a in (*states, out)]
+    return lambda: function(*pointers, STATES), out
 
 
-def polhode_c(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
+def polhode_c(expressions: Any, states: States) -> Prepared:
     from polhode.compile import compile
 
-    inputs, outputs, build = _polhode(links)
-    f, emit = clock(lambda: compile(inputs, outputs, target="c"))
-    out = np.empty_like(q)
+    f = compile(*expressions, target="c")
     source = f.source.replace('#include "f.h"', "")
     prototype = "void f(const double *, const double *, const double *, double *);"
-    loop, seconds = _native_loop(source, "f(q, u, tau, out);", prototype, [q, u, tau, out])
-    return Prepared(build, emit + seconds, sum(f.op_counts().values()), loop, lambda: out[0])
+    loop, out = _native_loop(source, "f(q, u, tau, out);", prototype, states)
+    return Prepared(sum(f.op_counts().values()), loop, lambda: out[0])
 
 
-def _casadi(links: list[Link]) -> tuple[Any, float]:
+def build_casadi(links: list[Link]) -> Any:
     import casadi as ca
 
-    def build() -> Any:
-        n = len(links)
-        q, u, tau = (ca.SX.sym(name, n) for name in ("q", "u", "tau"))
-        result = forward_dynamics(links, *(ca.vertsplit(x) for x in (q, u, tau)), ca.sin, ca.cos)
-        return [q, u, tau], ca.vertcat(*result)
-
-    (inputs, output), seconds = clock(build)
-    return (inputs, ca.cse(output)), seconds
+    q, u, tau = (ca.SX.sym(name, len(links)) for name in ("q", "u", "tau"))
+    result = forward_dynamics(links, *(ca.vertsplit(x) for x in (q, u, tau)), ca.sin, ca.cos)
+    return [q, u, tau], ca.cse(ca.vertcat(*result))
 
 
 def _casadi_operations(f: Any) -> int:
@@ -143,115 +123,107 @@ def _casadi_operations(f: Any) -> int:
     return sum(f.instruction_id(k) not in idle for k in range(f.n_instructions()))
 
 
-def casadi_vm(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
+def casadi_vm(expressions: Any, states: States) -> Prepared:
     import casadi as ca
 
-    (inputs, output), build = _casadi(links)
-    f, seconds = clock(lambda: ca.Function("f", inputs, [output]))
+    inputs, output = expressions
+    f = ca.Function("f", inputs, [output])
     buffer, run = f.buffer()
-    out = np.empty(len(links))
+    out = np.empty(states[0].shape[1])
     buffer.set_res(0, memoryview(out))
 
-    def evaluate() -> None:
-        for i in range(len(q)):
-            for k, a in enumerate((q, u, tau)):
-                buffer.set_arg(k, memoryview(a[i]))
-            run()
-
-    def first() -> np.ndarray:
-        for k, a in enumerate((q, u, tau)):
-            buffer.set_arg(k, memoryview(a[0]))
+    def one(i: int) -> np.ndarray:
+        for k, a in enumerate(states):
+            buffer.set_arg(k, memoryview(a[i]))
         run()
         return out
 
-    return Prepared(build, seconds, _casadi_operations(f), evaluate, first)
+    return Prepared(_casadi_operations(f), lambda: [one(i) for i in range(STATES)], lambda: one(0))
 
 
-def casadi_c(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
+def casadi_c(expressions: Any, states: States) -> Prepared:
     import casadi as ca
 
-    (inputs, output), build = _casadi(links)
-
-    def generate() -> Any:
-        f = ca.Function("f", inputs, [output])
-        generator = ca.CodeGenerator("f.c")
-        generator.add(f)
-        return f, generator.dump()
-
-    (f, source), emit = clock(generate)
-    out = np.empty_like(q)
-    declarations = (
-        f"int f(const double **, double **, long long *, double *, int); static double w[{max(f.sz_w(), 1)}];"
-    )
+    inputs, output = expressions
+    f = ca.Function("f", inputs, [output])
+    generator = ca.CodeGenerator("f.c")
+    generator.add(f)
+    declarations = "int f(const double **, double **, long long *, double *, int);"
+    declarations += f" static double w[{max(f.sz_w(), 1)}];"
     call = f"const double *a[{f.sz_arg()}] = {{q, u, tau}}; double *r[{f.sz_res()}] = {{out}}; f(a, r, 0, w, 0);"
-    loop, seconds = _native_loop(source, call, declarations, [q, u, tau, out])
-    return Prepared(build, emit + seconds, _casadi_operations(f), loop, lambda: out[0])
+    loop, out = _native_loop(generator.dump(), call, declarations, states)
+    return Prepared(_casadi_operations(f), loop, lambda: out[0])
 
 
-def symengine_llvm(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
+def build_symengine(links: list[Link]) -> Any:
     import symengine as se
 
-    def build() -> Any:
-        n = len(links)
-        symbols = [[se.Symbol(f"{name}{i}") for i in range(n)] for name in ("q", "u", "tau")]
-        return [s for group in symbols for s in group], forward_dynamics(links, *symbols, se.sin, se.cos)
-
-    (symbols, outputs), build_seconds = clock(build)
-    f, seconds = clock(lambda: se.Lambdify(symbols, outputs, backend="llvm", cse=True))
-    states = np.ascontiguousarray(np.hstack([q, u, tau]))
-    replacements, reduced = se.cse(outputs)
-    operations = sum(e.count_ops() if hasattr(e, "count_ops") else se.count_ops(e) for _, e in replacements)
-    operations += sum(se.count_ops(e) for e in reduced)
-    return Prepared(build_seconds, seconds, operations, lambda: f(states), lambda: np.asarray(f(states[0])))
+    symbols = [[se.Symbol(f"{name}{i}") for i in range(len(links))] for name in ("q", "u", "tau")]
+    return [s for group in symbols for s in group], forward_dynamics(links, *symbols, se.sin, se.cos)
 
 
-def sympy_lambdify(links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> Prepared:
+def symengine_llvm(expressions: Any, states: States) -> Prepared:
+    import symengine as se
+
+    f = se.Lambdify(*expressions, backend="llvm", cse=True)
+    table = np.ascontiguousarray(np.hstack(states))
+    replacements, reduced = se.cse(expressions[1])
+    operations = sum(se.count_ops(e) for e in [*(e for _, e in replacements), *reduced])
+    return Prepared(operations, lambda: f(table), lambda: np.asarray(f(table[0])))
+
+
+def build_sympy(links: list[Link]) -> Any:
     import sympy as sp
 
-    def build() -> Any:
-        n = len(links)
-        symbols = [sp.symbols(f"{name}0:{n}", real=True) for name in ("q", "u", "tau")]
-        return sum(symbols, ()), forward_dynamics(links, *symbols, sp.sin, sp.cos)
-
-    (symbols, outputs), build_seconds = clock(build)
-    f, seconds = clock(lambda: sp.lambdify(symbols, outputs, modules="math", cse=True))
-    replacements, reduced = sp.cse(outputs, list=False)
-    operations = sum(int(sp.count_ops(e)) for e in [*(e for _, e in replacements), *reduced])
-    states = np.hstack([q, u, tau]).tolist()
-
-    def evaluate() -> None:
-        for state in states:
-            f(*state)
-
-    return Prepared(build_seconds, seconds, operations, evaluate, lambda: np.array(f(*states[0])))
+    symbols = [sp.symbols(f"{name}0:{len(links)}", real=True) for name in ("q", "u", "tau")]
+    return [s for group in symbols for s in group], forward_dynamics(links, *symbols, sp.sin, sp.cos)
 
 
-ENGINES: dict[str, tuple[str, Engine]] = {
-    "polhode": ("Polhode, one state", polhode_scalar),
-    "polhode-batch": ("Polhode, batch in lanes", polhode_batch),
-    "polhode-c": ("Polhode C, gcc -O3 -march=native", polhode_c),
-    "casadi-vm": ("CasADi, virtual machine", casadi_vm),
-    "casadi-c": ("CasADi C, gcc -O3 -march=native", casadi_c),
-    "symengine": ("SymEngine, LLVM", symengine_llvm),
-    "sympy": ("SymPy, lambdify(cse=True)", sympy_lambdify),
+def sympy_lambdify(expressions: Any, states: States) -> Prepared:
+    import sympy as sp
+
+    counted = 0
+
+    def cse(found: Any) -> Any:
+        nonlocal counted
+        replacements, reduced = sp.cse(found, list=False)
+        counted = sum(int(sp.count_ops(e)) for e in [*(e for _, e in replacements), *reduced])
+        return replacements, reduced
+
+    f = sp.lambdify(*expressions, modules="math", cse=cse)
+    table = np.hstack(states).tolist()
+    return Prepared(counted, lambda: [f(*state) for state in table], lambda: np.array(f(*table[0])))
+
+
+ENGINES: dict[str, tuple[str, Callable[[list[Link]], Any], Callable[[Any, States], Prepared]]] = {
+    "polhode": ("Polhode, one state", build_polhode, polhode_state),
+    "polhode-batch": ("Polhode, batch in lanes", build_polhode, polhode_batch),
+    "polhode-c": ("Polhode C, gcc -O3 -march=native", build_polhode, polhode_c),
+    "casadi-vm": ("CasADi, virtual machine", build_casadi, casadi_vm),
+    "casadi-c": ("CasADi C, gcc -O3 -march=native", build_casadi, casadi_c),
+    "symengine": ("SymEngine, LLVM", build_symengine, symengine_llvm),
+    "sympy": ("SymPy, lambdify(cse=True)", build_sympy, sympy_lambdify),
 }
 
 
-def check(prepared: Prepared, links: list[Link], q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> float:
-    """Largest error of the first state, relative, against plain floats."""
-    expected = np.array(forward_dynamics(links, *(a[0].tolist() for a in (q, u, tau)), math.sin, math.cos))
-    prepared.evaluate()
-    return float(np.abs(prepared.result() - expected).max() / np.abs(expected).max())
-
-
 def serve(name: str, which: str, pipe: Any) -> None:
-    """Prepare one engine, then evaluate whenever the parent says so."""
+    """Build, compile, check, then evaluate whenever the parent says so; report each step."""
     links, _ = robot(which)
     draw = np.random.default_rng(0)
-    q, u, tau = (np.ascontiguousarray(draw.normal(size=(STATES, len(links)))) for _ in range(3))
-    prepared = ENGINES[name][1](links, q, u, tau)
-    error = check(prepared, links, q, u, tau)
-    pipe.send((prepared.build, prepared.compile, prepared.operations, error))
+    states = tuple(np.ascontiguousarray(draw.normal(size=(STATES, len(links)))) for _ in range(3))
+    _, build, finish = ENGINES[name]
+    build(links[:1])  # imports are not the question
+    expressions, seconds = clock(lambda: build(links))
+    pipe.send(seconds)
+    prepared, seconds = clock(lambda: finish(expressions, states))
+    prepared.evaluate()
+    expected = np.array(forward_dynamics(links, *(a[0].tolist() for a in states), math.sin, math.cos))
+    error = float(np.abs(prepared.result() - expected).max() / np.abs(expected).max())
+    pipe.send((seconds, prepared.operations, error))
     while pipe.recv():
-        best = min(clock(prepared.evaluate)[1] for _ in range(3))
+        # a turn long enough to wake the core and fill its caches
+        end = time.perf_counter() + TURN
+        best = clock(prepared.evaluate)[1]
+        while time.perf_counter() < end:
+            best = min(best, clock(prepared.evaluate)[1])
         pipe.send(best / STATES * 1e9)

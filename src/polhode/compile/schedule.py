@@ -76,15 +76,15 @@ def schedule(tape: Tape, together: int) -> list[Step]:
     return steps
 
 
-def pieces(steps: Sequence[S]) -> list[list[S]]:
-    """Cut a schedule into pieces of at most PIECE operations; at least one."""
+def pieces(steps: Sequence[S], most: int = PIECE) -> list[list[S]]:
+    """Cut a schedule into pieces of at most so many operations; at least one."""
     cut: list[list[S]] = [[]]
-    room = PIECE
+    room = most
     for step in steps:
         weight = _TURN * len(step.angles) if isinstance(step, Turn) else 1
         if weight > room and cut[-1]:
             cut.append([])
-            room = PIECE
+            room = most
         cut[-1].append(step)
         room -= weight
     return cut
