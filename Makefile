@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 .PHONY: demo test test-all bench check format clean
 
-demo: .venv/installed
+demo: .venv/demo
 	$(BIN)/python examples/01_equations.py
 	$(BIN)/python examples/02_chaos.py
 
@@ -45,6 +45,6 @@ clean:
 		echo "No $$c, and it cannot be installed here: the tests that need it will be skipped."; done
 	@touch $@
 
-.venv/test .venv/bench .venv/check: .venv/%: .venv/installed
+.venv/demo .venv/test .venv/bench .venv/check: .venv/%: .venv/installed
 	$(BIN)/python -m pip install --quiet --group $*
 	@touch $@

@@ -117,30 +117,41 @@ class _Door:
     def fresh(self, data: list[str], slots: list[str]) -> None:
         """New arrays for the outputs; floats for the scalar ones."""
         out = self.out
-        made = [self.allocate(k) if not slot else "" for k, slot in enumerate(slots)]
+        made: list[str] = []
+        for k, slot in enumerate(slots):
+            made.append("" if slot else self.allocate(k, made))
         results = [slot or self.field(item, _DATA) for slot, item in zip(slots, made, strict=True)]
         self.compute(data, results)
         for k, slot in enumerate(slots):
             if slot:
-                made[k] = out.line(f"call ptr @PyFloat_FromDouble(double {out.load(slot, 'double')})")
+                number = out.line(f"call ptr @PyFloat_FromDouble(double {out.load(slot, 'double')})")
+                self.leave_if_null(number, made)
+                made[k] = number
         if self.single:
             out.raw(f"ret ptr {made[0]}")
             return
         result = out.line(f"call ptr @PyTuple_New(i64 {len(made)})")
+        self.leave_if_null(result, made)
         for k, item in enumerate(made):
             out.line(f"call i32 @PyTuple_SetItem(ptr {result}, i64 {k}, ptr {item})")
         out.raw(f"ret ptr {result}")
 
-    def allocate(self, k: int) -> str:
-        """Make the array of output k; out of memory, leave with its exception."""
+    def allocate(self, k: int, before: list[str]) -> str:
+        """Make the array of output k."""
+        item = self.out.line(f"call ptr @PyObject_CallNoArgs(ptr {self.context(_EMPTY + k)})")
+        self.leave_if_null(item, before)
+        return item
+
+    def leave_if_null(self, item: str, held: list[str]) -> None:
+        """Out of memory: let go of what is held and leave with the exception."""
         out = self.out
-        item = out.line(f"call ptr @PyObject_CallNoArgs(ptr {self.context(_EMPTY + k)})")
         failed, ok = out.label(), out.label()
         out.raw(f"br i1 {self.same(item, 'null')}, label %{failed}, label %{ok}")
         out.start(failed)
+        for other in filter(None, held):
+            out.raw(f"call void @Py_DecRef(ptr {other})")
         out.raw("ret ptr null")
         out.start(ok)
-        return item
 
     def given(self, data: list[str]) -> None:
         """The keyword `out` and no other: one array, or a tuple of them."""
@@ -180,6 +191,7 @@ declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
 """
 
 

@@ -132,29 +132,31 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
     """
     width = Width(lanes)
     layout = Layout(width=width, tape=tape)
-    steps = schedule(tape, together)
-    cut = pieces(steps)
+    cut = pieces(schedule(tape, together))
     slots, size = allot(tape, cut)
     targets: dict[int, list[tuple[int, int]]] = {}
     for k, output in enumerate(tape.outputs):
         for element, i in enumerate(output):
             targets.setdefault(i, []).append((k, element))
-    functions = []
-    for k, piece_steps in enumerate(cut):
+    functions: list[str] = []
+    for steps in cut:
         piece = Piece(layout, slots, together)
-        # outputs that are inputs or constants go with the first piece
-        leaves = [i for i in targets if tape.is_leaf(i)] if k == 0 else []
-        for step in [*leaves, *piece_steps]:
-            made = [step] if step in leaves else made_by(step)
-            if step not in leaves:
-                piece.step(step)
-            for i in made:
+        for step in steps:
+            piece.step(step)
+            for i in made_by(step):
                 for place in targets.get(i, ()):
                     piece.store(i, layout.output(piece.out, *place))
                 if i in slots:
                     piece.store(i, piece.out.at("%work", slots[i], width.type))
-        functions.append(piece.function(f"piece{k}"))
-    drivers = state_driver(layout, len(cut)) if lanes == 1 else lanes_driver(layout, len(cut))
+        functions.append(piece.function(f"piece{len(functions)}"))
+    # outputs that are inputs or constants
+    leaves = [(i, place) for i, found in targets.items() if tape.is_leaf(i) for place in found]
+    for group in pieces(leaves) if leaves else []:
+        piece = Piece(layout, slots, together)
+        for i, place in group:
+            piece.store(i, layout.output(piece.out, *place))
+        functions.append(piece.function(f"piece{len(functions)}"))
+    drivers = state_driver(layout, len(functions)) if lanes == 1 else lanes_driver(layout, len(functions))
     blocks = layout.start(len(layout.sizes)) if lanes > 1 else 0
     body = "\n".join([*functions, drivers])
     widths = [Width(n) for n in sorted({1, lanes, together})]
