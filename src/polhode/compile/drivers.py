@@ -141,16 +141,15 @@ def _move(name: str, width: Width) -> str:
         rows.append(out.at(rows[0], lane, t))
         entries.append(out.at(entries[-1], "%stride"))
     if name == "pack":
-        masked = f"{width.boolean} {mask}, {t} zeroinitializer"
-        loads = [out.line(f"call {t} @llvm.masked.load.{width.suffix}.p0(ptr align 8 {p}, {masked})") for p in entries]
+        masked = f"i32 8, {width.boolean} {mask}, {t} zeroinitializer"
+        loads = [out.line(f"call {t} @llvm.masked.load.{width.suffix}.p0(ptr {p}, {masked})") for p in entries]
         for vector, row in zip(_transposed(out, loads, width), rows, strict=True):
             out.raw(f"store {t} {vector}, ptr {row}, align {8 * w}")
     else:
         loads = [out.load(row, t, 8 * w) for row in rows]
         for vector, p in zip(_transposed(out, loads, width), entries, strict=True):
-            out.raw(
-                f"call void @llvm.masked.store.{width.suffix}.p0({t} {vector}, ptr align 8 {p}, {width.boolean} {mask})"
-            )
+            masked = f"i32 8, {width.boolean} {mask}"
+            out.raw(f"call void @llvm.masked.store.{width.suffix}.p0({t} {vector}, ptr {p}, {masked})")
     out.raw(f"%next = add i64 %j, {w}")
     out.raw("br label %test")
     out.start("end")

@@ -16,7 +16,7 @@ from .native import Loaded, host, object_code
 from .signature import Call, Signature
 from .tape import Tape
 
-_VERSION = "4"  # of the emitted code: raise it when the emitter changes
+_VERSION = "5"  # of the emitted code: raise it when the emitter changes
 _BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 
 

@@ -181,8 +181,8 @@ def _declarations(widths: list[Width]) -> str:
             lines.append(f"declare {w.type} @llvm.{name}.{w.suffix}({', '.join([w.type] * n)})")
         if w.lanes > 1:
             lines.append(f"declare i1 @llvm.vector.reduce.or.v{w.lanes}i1({w.boolean})")
-            lines.append(f"declare {w.type} @llvm.masked.load.{w.suffix}.p0(ptr, {w.boolean}, {w.type})")
-            lines.append(f"declare void @llvm.masked.store.{w.suffix}.p0({w.type}, ptr, {w.boolean})")
+            lines.append(f"declare {w.type} @llvm.masked.load.{w.suffix}.p0(ptr, i32, {w.boolean}, {w.type})")
+            lines.append(f"declare void @llvm.masked.store.{w.suffix}.p0({w.type}, ptr, i32, {w.boolean})")
     return "\n".join(lines) + "\n"
 
 

@@ -137,6 +137,9 @@ class Expr:
 
         return f"$\\displaystyle {latex(self)}$"
 
+    def __del__(self) -> None:
+        self.args = ()
+
     def __copy__(self) -> Expr:
         return self
 
@@ -168,8 +171,30 @@ class _Entry(weakref.ref):  # type: ignore[type-arg]
 _table: dict[tuple[Any, ...], _Entry] = {}
 
 
+_dying: list[tuple[Any, ...]] = []  # keys of dead nodes, whose operands may die with them
+_burying = False
+
+
 def _forget(entry: _Entry) -> None:
+    """Drop a dead node's entry, then its operands, one node at a time.
+
+    Only the key holds the operands now (see Expr.__del__). Were it dropped
+    here at once, a deep graph would die in as deep a recursion.
+    """
+    global _burying  # noqa: PLW0603 - one drain for the process
     _remove_dead_weakref(_table, entry.key)  # unless a new node took the place
+    _dying.append(entry.key)
+    entry.key = ()
+    if _burying:
+        return
+    _burying = True
+    try:
+        while _dying:
+            _dying.pop()
+    except IndexError:  # another thread was faster
+        pass
+    finally:
+        _burying = False
 
 
 def _find(key: tuple[Any, ...]) -> Expr | None:
