@@ -55,17 +55,17 @@ def build_polhode(links: list[Link]) -> Any:
 
 def _polhode_llvm(expressions: Any, states: States, lanes: bool) -> Prepared:
     from polhode.compile import compile
-    from polhode.compile.jit import workspace
+    from polhode.compile.batch import workspace
 
     f = compile(*expressions)
-    loop, work_size = f.kernel._many if lanes else f.kernel._one
+    loop = f.kernel.in_lanes if lanes else f.kernel.one_by_one
     arrays = [*states, np.empty_like(states[0])]
     pointers = np.array([a.ctypes.data for a in arrays])
     strides = np.array([a.shape[1] for a in arrays])
-    work = workspace(work_size)
+    work = workspace(loop.work_size)
     arguments = pointers.ctypes.data, strides.ctypes.data, STATES, work.ctypes.data
     keep = [f, pointers, strides, work]  # alive as long as the loop may run
-    return Prepared(sum(f.op_counts().values()), lambda: loop(*arguments) or keep, lambda: arrays[-1][0])
+    return Prepared(sum(f.op_counts().values()), lambda: loop.function(*arguments) or keep, lambda: arrays[-1][0])
 
 
 def polhode_state(expressions: Any, states: States) -> Prepared:

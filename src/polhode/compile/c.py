@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .batch import Loop
 from .naming import Names, comment
 from .schedule import allot, pieces
 from .signature import Call, Signature
@@ -54,7 +55,7 @@ class CKernel:
     work_size = 0  # the function brings its own, on the stack
 
     def __init__(self, tape: Tape, signature: Signature) -> None:
-        self._signature = signature
+        self._signature, self._operations = signature, tape.operations()
         text = _Source(tape, signature)
         self.header, self.source = text.header(), text.source()
 
@@ -64,6 +65,7 @@ class CKernel:
     def save(self, folder: str | Path) -> tuple[Path, Path]:
         """Write NAME.c and NAME.h; return their paths."""
         target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
         paths = target / f"{self._signature.name}.c", target / f"{self._signature.name}.h"
         for path, text in zip(paths, (self.source, self.header), strict=True):
             path.write_text(text)
@@ -80,6 +82,8 @@ class CKernel:
             )
         with tempfile.TemporaryDirectory() as folder:
             source, _ = self.save(folder)
+            with source.open("a") as file:
+                file.write(self._batch_source())
             built = Path(folder) / "function.so"
             command = [compiler, *FLAGS, "-shared", "-fPIC", str(source), "-o", str(built), "-lm"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -87,16 +91,33 @@ class CKernel:
                 raise RuntimeError(f"The C compiler failed:\n{done.stderr[:2000]}")
             return ctypes.CDLL(str(built))
 
+    def _batch_source(self) -> str:
+        """The loop that calls from Python go through."""
+        count = len(self._signature.inputs) + len(self._signature.outputs)
+        arguments = ", ".join(f"pointers_[{k}] + i_ * strides_[{k}]" for k in range(count))
+        prototype = "void polhode_batch(double **pointers_, long long *strides_, long long count_)"
+        return f"""
+{prototype};
+{prototype}
+{{
+    for (long long i_ = 0; i_ < count_; i_++) {self._signature.name}({arguments});
+}}
+"""
+
     @property
     def address(self) -> int:
-        return int(ctypes.cast(self.library[self._signature.name], ctypes.c_void_p).value or 0)
+        return _pointer(self.library[self._signature.name])
+
+    @cached_property
+    def _loop(self) -> Loop:
+        return Loop(_pointer(self.library.polhode_batch), 0, self._operations, 1, self.library)
 
     def run(self, call: Call, threads: int) -> None:
-        function = self.library[self._signature.name]
-        function.restype = None
-        for state in range(call.count):
-            rows = [a[state if a.shape[0] > 1 else 0] for a in call.inputs] + [a[state] for a in call.outputs]
-            function(*[ctypes.c_void_p(row.ctypes.data) for row in rows])
+        self._loop.run(call, threads)
+
+
+def _pointer(function: Any) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 def _literal(value: float) -> str:
@@ -111,7 +132,7 @@ class _Source:
 
     def __init__(self, tape: Tape, signature: Signature) -> None:
         self.tape, self.name, self.title = tape, signature.name, comment(str(signature))
-        names = Names([signature.name], reserved=r"w|t\d+|piece\d+")
+        names = Names([signature.name], reserved=rf"w|t\d+|{signature.name}_piece\d+")
         self.inputs = [names.fresh(port.name) for port in signature.inputs]
         self.outputs = [names.fresh(port.name) for port in signature.outputs]
         self.ports = signature.inputs + signature.outputs
@@ -132,7 +153,9 @@ class _Source:
         for k, (name, port) in enumerate(zip(self.inputs + self.outputs, self.ports, strict=True)):
             kind = "input" if k < len(self.inputs) else "output"
             rows = f", {port.shape[0]} x {port.shape[1]} row by row" if len(port.shape) == 2 else ""
-            about.append(f" * {name}: {kind}, {port.size} doubles{rows}")
+            symbols = ": " + ", ".join(comment(e.value) for e in port.entries) if kind == "input" else ""
+            about.append(f" * {name}: {kind}, {port.size} double{'s' * (port.size != 1)}{rows}{symbols}")
+        about.append(" * The arrays must not overlap.")
         lines = [f"/* {self.title}", " *", *about, " */", f"#ifndef {guard}", f"#define {guard}", ""]
         lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
         lines += [f"void {self.name}({self.parameters('*')});", ""]
@@ -147,7 +170,7 @@ class _Source:
             return "\n".join(lines)
         for k in range(len(self.pieces)):
             lines += [
-                f"static void piece{k}({parameters}, double *restrict w)",
+                f"static void {self.name}_piece{k}({parameters}, double *restrict w)",
                 "{",
                 "    (void)w;",
                 *self.body(k),
@@ -156,7 +179,7 @@ class _Source:
             ]
         arguments = ", ".join([*self.inputs, *self.outputs, "w"])
         lines += [f"void {self.name}({parameters})", "{", f"    double w[{max(self.size, 1)}];"]
-        lines += [f"    piece{k}({arguments});" for k in range(len(self.pieces))]
+        lines += [f"    {self.name}_piece{k}({arguments});" for k in range(len(self.pieces))]
         return "\n".join([*lines, "}", ""])
 
     def body(self, k: int) -> list[str]:

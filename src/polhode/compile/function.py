@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Protocol
 
 from polhode.graph import Expr, Matrix, op_counts
@@ -49,12 +50,14 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
     """
     if target not in TARGETS:
         raise ValueError(f"Target {target!r} is unknown. Choose one of {', '.join(map(repr, TARGETS))}.")
-    if not name.isidentifier() or not name.isascii() or is_taken(name):
-        raise ValueError(f"Name {name!r}: expected an identifier of our own, such as 'forward_dynamics'.")
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise ValueError(f"Name {name!r}: expected an identifier such as 'forward_dynamics'.")
+    if is_taken(name):
+        raise ValueError(f"Name {name!r} belongs to C, C++, Python or their libraries. Choose another.")
     takes, gives = ports(inputs, "input"), ports(outputs, "output")
     if not gives:
         raise ValueError("There are no outputs. Give at least one expression.")
-    single = isinstance(outputs, (Expr, Matrix)) or (isinstance(outputs, Mapping) and len(gives) == 1)
+    single = isinstance(outputs, (Expr, Matrix, Real)) or (isinstance(outputs, Mapping) and len(gives) == 1)
     return Function(Signature(name=name, inputs=takes, outputs=gives, single=single), target)
 
 
@@ -84,7 +87,9 @@ class Function:
         self.signature = signature
         self.target = target
         self.kernel: Any = TARGETS[target](tape, signature)
-        self.__call__ = self.kernel.entry(_Caller(signature, self.kernel))
+        caller = _Caller(signature, self.kernel)
+        self.__call__ = self.kernel.entry(caller)
+        caller.fast = self.__call__ if self.__call__ is not caller else None
 
     @property
     def name(self) -> str:
@@ -106,7 +111,10 @@ class Function:
 
     @property
     def address(self) -> int:
-        """Address of void f(in..., out..., work), all pointers to doubles."""
+        """Address of void f(in..., out..., work), all pointers to doubles that do not overlap.
+
+        The code lives as long as this Function does.
+        """
         if self.target == "numpy":
             raise TypeError(f'Function {self.name!r} of target "numpy" has no address. Compile it with target="llvm".')
         return int(self.kernel.address)
@@ -118,8 +126,22 @@ class Function:
 
     @property
     def source(self) -> str:
-        """The generated source text."""
+        """The generated source text: LLVM IR, C or Python."""
         return str(self.kernel.source)
+
+    @property
+    def header(self) -> str:
+        """The C header that goes with the source (target "c")."""
+        return str(self._c().header)
+
+    def save(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write NAME.c and NAME.h to a folder; return their paths (target "c")."""
+        return self._c().save(folder)
+
+    def _c(self) -> CKernel:
+        if not isinstance(self.kernel, CKernel):
+            raise TypeError(f'Function {self.name!r} of target {self.target!r} is not C. Compile it with target="c".')
+        return self.kernel
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in self.op_counts().items())
@@ -148,15 +170,18 @@ def _restore(
 class _Caller:
     """The ordinary way in: checks everything, takes batches and lists."""
 
-    __slots__ = ("kernel", "signature")
+    __slots__ = ("fast", "kernel", "signature")
 
     def __init__(self, signature: Signature, kernel: Kernel) -> None:
         self.signature, self.kernel = signature, kernel
+        self.fast: Callable[..., Any] | None = None  # for one state, once its arguments are in order
 
     def __call__(self, *args: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
         if not isinstance(threads, Integral) or threads < 1:
             raise ValueError(f"{self.signature}: threads={threads!r}, expected a whole number of at least 1.")
-        values = self.signature.arguments(args, named)
-        call = self.signature.check(values, out)
+        arrays, lead = self.signature.read(self.signature.arguments(args, named))
+        if not lead and out is None and self.fast is not None:
+            return self.fast(*[float(a) if a.ndim == 0 else a for a in arrays])
+        call = self.signature.prepare(arrays, lead, out)
         self.kernel.run(call, int(threads))
         return self.signature.returned(call, out)

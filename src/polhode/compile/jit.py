@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from . import cache, entry
+from .batch import Loop, workspace
 from .llvm import Module, emit
 from .native import Loaded, host, object_code
 from .signature import Call, Signature
 from .tape import Tape
 
-_VERSION = "5"  # of the emitted code: raise it when the emitter changes
-_BATCH = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+_VERSION = "6"  # of the emitted code: raise it when the emitter changes
 
 
 class LlvmKernel:
@@ -49,14 +45,18 @@ class LlvmKernel:
         # one state turns four angles at a time: eight cost it a third more (AVX-512, measured)
         return emit(self._tape, lanes, together=min(host().lanes, 4))
 
-    @cached_property
-    def _one(self) -> tuple[Any, int]:
-        return _BATCH(self._code.address("batch")), self.work_size
+    def _loop(self, code: Loaded, work_size: int, lanes: int) -> Loop:
+        return Loop(code.address("batch"), work_size, self._tape.operations(), lanes, code)
 
     @cached_property
-    def _many(self) -> tuple[Any, int]:
-        self._lanes_code, work = self._load(host().lanes)
-        return _BATCH(self._lanes_code.address("batch")), work
+    def one_by_one(self) -> Loop:
+        """The loop over single states."""
+        return self._loop(self._code, self.work_size, lanes=1)
+
+    @cached_property
+    def in_lanes(self) -> Loop:
+        """The loop over W states at a time."""
+        return self._loop(*self._load(host().lanes), lanes=host().lanes)
 
     @property
     def source(self) -> str:
@@ -70,33 +70,5 @@ class LlvmKernel:
         return entry.open_door(self._code, self._signature.name, outputs, slow, workspace(self.work_size))
 
     def run(self, call: Call, threads: int) -> None:
-        lanes = host().lanes
-        batch, work_size = self._many if call.count >= lanes else self._one
-        strides = np.array(
-            [a.shape[1] if a.shape[0] == call.count and call.count > 1 else 0 for a in call.inputs]
-            + [a.shape[1] for a in call.outputs],
-            dtype=np.int64,
-        )
-        arrays = [*call.inputs, *call.outputs]
-
-        def part(start: int, stop: int) -> None:
-            bases = np.array([a.ctypes.data for a in arrays], dtype=np.int64)
-            pointers = bases + 8 * start * strides
-            work = workspace(work_size)
-            batch(pointers.ctypes.data, strides.ctypes.data, stop - start, work.ctypes.data)
-
-        # whole vectors for each thread
-        parts = max(1, min(threads, call.count // lanes))
-        cuts = [call.count * k // parts // lanes * lanes for k in range(parts)] + [call.count]
-        if parts == 1:
-            part(0, call.count)
-            return
-        with ThreadPoolExecutor(parts) as pool:
-            list(pool.map(part, cuts[:-1], cuts[1:]))
-
-
-def workspace(size: int) -> np.ndarray:
-    """An uninitialised array of doubles on a cache line."""
-    raw = np.empty(size + 8)
-    skip = (-raw.ctypes.data % 64) // 8
-    return raw[skip : skip + max(size, 1)]
+        loop = self.in_lanes if call.count >= host().lanes else self.one_by_one
+        loop.run(call, threads)

@@ -149,13 +149,13 @@ class Signature:
             raise TypeError(f"{self}: argument {missing[0]!r} is missing.")
         return [given[name] for name in names]
 
-    def check(self, values: Sequence[Any], out: Any) -> Call:
-        """Check all arrays, before anything is computed."""
+    def read(self, values: Sequence[Any]) -> tuple[list[np.ndarray], tuple[int, ...]]:
+        """Check the arguments; return them as arrays, with the batch shape."""
         arrays = [_as_array(port.name, value) for port, value in zip(self.inputs, values, strict=True)]
         lead: tuple[int, ...] = ()
         owner = ""
         for port, array in zip(self.inputs, arrays, strict=True):
-            before = _leading("Argument", port, array)
+            before = _leading(port, array)
             if before and lead and before != lead:
                 raise ValueError(
                     f"Arguments {owner!r} and {port.name!r}: batch shapes {lead} and {before} differ. "
@@ -163,8 +163,12 @@ class Signature:
                 )
             if before:
                 lead, owner = before, port.name
+        return arrays, lead
+
+    def prepare(self, arrays: list[np.ndarray], lead: tuple[int, ...], out: Any) -> Call:
+        """Check or make the outputs, before anything is computed."""
         results = self._results(lead, out)
-        for k, (port, result) in enumerate(zip(self.outputs, results, strict=True)):
+        for k, (port, result) in enumerate(zip(self.outputs, results, strict=True) if out is not None else ()):
             others = [*zip(self.inputs, arrays, strict=True), *zip(self.outputs[:k], results[:k], strict=True)]
             for other, array in others:
                 if np.may_share_memory(result, array):
@@ -210,35 +214,37 @@ def _as_array(name: str, value: Any) -> np.ndarray:
     if not isinstance(value, np.ndarray):
         try:
             found = np.array(value)
-            real = found.dtype.kind in "fiub" or all(isinstance(v, Real) for v in found.flat)
-            value = found.astype(np.float64) if real else None
+            if found.dtype.kind not in "fiub" and not all(isinstance(v, Real) for v in found.flat):
+                raise TypeError("not real numbers")
+            found = found.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            value = None
-        if value is None:
+            kind = type(value).__name__
             raise TypeError(
-                f"Argument {name!r}: expected real numbers within the range of a float, found another kind."
-            )
+                f"Argument {name!r}: expected real numbers that a float can hold, found {kind} {value!r:.40}."
+            ) from None
+        value = found
     array = np.asarray(value)
     _check_array("Argument", name, array)
     return array
 
 
 def _check_array(kind: str, name: str, array: np.ndarray) -> None:
+    output = kind == "Output"
     if array.dtype != np.float64 or not array.dtype.isnative:
-        raise TypeError(
-            f"{kind} {name!r}: expected dtype float64, found {array.dtype}. Convert it with .astype(float)."
+        remedy = (
+            "Pass a float64 array" if output or array.dtype.kind not in "fiub" else "Convert it with .astype(float)"
         )
+        raise TypeError(f"{kind} {name!r}: expected dtype float64, found {array.dtype}. {remedy}.")
     if not array.flags.c_contiguous or not array.flags.aligned:
-        raise ValueError(
-            f"{kind} {name!r}: the array is not contiguous (strides {array.strides} for shape {array.shape}). "
-            "Pass numpy.ascontiguousarray of it."
-        )
+        remedy = "Pass a contiguous array" if output else "Pass numpy.ascontiguousarray of it"
+        strides = f"strides {array.strides} for shape {array.shape}"
+        raise ValueError(f"{kind} {name!r}: the array is not contiguous ({strides}). {remedy}.")
 
 
-def _leading(kind: str, port: Port, array: np.ndarray) -> tuple[int, ...]:
+def _leading(port: Port, array: np.ndarray) -> tuple[int, ...]:
     """The batch shape of an array: what stands before the port's own shape."""
     split = array.ndim - len(port.shape)
     if split < 0 or array.shape[split:] != port.shape:
         expected = ", ".join(["...", *map(str, port.shape)])
-        raise ValueError(f"{kind} {port.name!r}: expected shape ({expected}), found {array.shape}.")
+        raise ValueError(f"Argument {port.name!r}: expected shape ({expected}), found {array.shape}.")
     return array.shape[:split]

@@ -118,6 +118,11 @@ def _sum(a: Expr, b: Expr) -> Expr:
     cb, core_b = scaled(b)
     if core_a is core_b and usable(ca + cb):
         return _scale(plain_number(ca + cb), core_a)
+    if ca == cb != 1 and usable(ca):  # x/2 + y/2 = (x + y)/2
+        return mul(const(ca), _sum(core_a, core_b))
+    collected = _collect(a, cb, core_b) or _collect(b, ca, core_a)
+    if collected:
+        return collected[0]
     if a.trig or b.trig:
         unit = _pythagoras(ca, core_a, cb, core_b)
         if unit is not None:
@@ -131,6 +136,22 @@ def _sum(a: Expr, b: Expr) -> Expr:
                     if unit is not None:
                         return add(rest, unit)
     return node("add", (a, b) if a.rank <= b.rank else (b, a))
+
+
+def _collect(total: Expr, c: Number, core: Expr) -> list[Expr]:
+    """Fold (x + y) + c x to (1 + c) x + y; empty if it is something else."""
+    if total.op not in ("add", "sub"):
+        return []
+    first, second = total.args
+    c1, core1 = scaled(first)
+    c2, core2 = scaled(second)
+    if core1 is core and usable(c1 + c):
+        like = _scale(plain_number(c1 + c), core)
+        return [add(like, second) if total.op == "add" else sub(like, second)]
+    if core2 is core and usable(c2 + (c if total.op == "add" else -c)):
+        like = _scale(plain_number(c2 + (c if total.op == "add" else -c)), core)
+        return [add(first, like) if total.op == "add" else sub(first, like)]
+    return []
 
 
 def _is_exact(e: Expr) -> bool:
@@ -162,6 +183,14 @@ def _difference(a: Expr, b: Expr) -> Expr:
     cb, core_b = scaled(b)
     if core_a is core_b and usable(ca - cb):
         return _scale(plain_number(ca - cb), core_a)
+    if ca == cb != 1 and usable(ca):
+        return mul(const(ca), _difference(core_a, core_b))
+    collected = _collect(a, -cb, core_b)
+    if collected:
+        return collected[0]
+    collected = _collect(b, -ca, core_a)
+    if collected:
+        return neg(collected[0])
     if a.rank <= b.rank:
         return node("sub", (a, b))
     return neg(node("sub", (b, a)))
@@ -271,7 +300,9 @@ def power(base: Expr, exponent: Number | Expr) -> Expr:
     """
     if isinstance(exponent, Expr) and exponent.op == "const":
         exponent = exponent.value
-    advice = f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. Write exp(p*log(x)) instead."
+    advice = (
+        f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. For x**p write exp(p*log(x))."
+    )
     if isinstance(exponent, Expr) or not isinstance(exponent, Real):
         raise TypeError(advice)
     n = plain_number(exponent)

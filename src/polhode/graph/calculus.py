@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from .algebra import add, div, mul, neg, power, sub
 from .functions import cos, equal, less, less_equal, maximum, select, sign, sin, sqrt, tan, tanh
 from .matrix import Matrix
 from .node import Expr, as_expr, const
-from .walk import roots_of, topological
+from .walk import Exprs, roots_of, topological
 
 ONE, ZERO = const(1), const(0)
 
@@ -94,8 +94,8 @@ def _slopes(order: list[Expr], by: Expr) -> dict[Expr, Expr]:
     return slopes
 
 
-def _require_symbols(by: Iterable[Expr]) -> list[Expr]:
-    found = list(by)
+def _require_symbols(by: Exprs) -> list[Expr]:
+    found = roots_of(by)
     for e in found:
         if not isinstance(e, Expr) or e.op != "symbol":
             raise TypeError(f"Derivative by {e!r}: expected a symbol. Substitute a symbol for it first.")
@@ -119,7 +119,7 @@ def diff(expr: Expr, by: Expr, order: int = 1) -> Expr:
     return expr
 
 
-def jacobian(exprs: Iterable[Expr], by: Iterable[Expr]) -> Matrix:
+def jacobian(exprs: Exprs, by: Exprs) -> Matrix:
     """Differentiate every expression by every symbol: J[i, j] = d e_i / d x_j.
 
     Forward, one pass a symbol; the passes share their common subexpressions.
@@ -130,7 +130,7 @@ def jacobian(exprs: Iterable[Expr], by: Iterable[Expr]) -> Matrix:
     return Matrix((len(rows), len(columns)), [s.get(e, ZERO) for e in rows for s in slopes])
 
 
-def gradient(expr: Expr, by: Sequence[Expr] | Matrix) -> Matrix:
+def gradient(expr: Expr, by: Exprs) -> Matrix:
     """Differentiate one expression by many symbols, backward in one pass.
 
     Costs a small multiple of the expression itself, however many symbols.

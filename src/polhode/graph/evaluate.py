@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any, overload
 
-from .node import Expr, name_some, plain_number, symbol
+from .node import Expr, name_some, plain_number
 from .scalar import FLOAT, Table, mpmath_table
-from .walk import roots_of, topological
+from .walk import bindings, roots_of, topological
 
 
 @overload
@@ -15,16 +16,20 @@ def evaluate(exprs: Expr, values: Mapping[Any, Any], digits: int | None = None) 
 @overload
 def evaluate(exprs: Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> list[Any]: ...
 def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> Any:
-    """Evaluate at the given values of the symbols (by symbol or by name).
+    """Evaluate at the given values of the symbols (by symbol, by name, or by vector).
 
     In floats, or with `digits` in mpmath at that many decimal digits.
 
+    >>> from polhode.graph import symbol
     >>> x = symbol("x")
     >>> evaluate(x**2 + 1, {"x": 3.0})
     10.0
     """
     roots = roots_of(exprs)
-    given = {symbol(k) if isinstance(k, str) else k: v for k, v in values.items()}
+    given = bindings(values)
+    for key, value in given.items():
+        if not isinstance(value, Real):
+            raise TypeError(f"Value of {key!r}: expected a number, found {value!r:.60}.")
     if digits is None:
         results = _run(roots, {k: float(v) for k, v in given.items()}, FLOAT)
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 
-from .algebra import add, div, mul, neg, power, signed, sub
+from .algebra import add, div, mul, neg, power, scaled, signed, sub
 from .node import Expr, Operand, as_expr, const, node
 from .scalar import FLOAT
 
@@ -58,19 +58,45 @@ def _plain(op: str, x: Operand) -> Expr:
     return node(op, (e,)) if folded is None else folded
 
 
+def _turns(e: Expr) -> Fraction | None:
+    """The exact multiple of pi that e is; None if it is something else."""
+    minus, e = signed(e)
+    c, core = scaled(e)
+    if core is not pi or isinstance(c, float):
+        return None
+    return Fraction(-c if minus else c)
+
+
+def _sine_of_turns(turns: Fraction) -> Expr | None:
+    """sin(turns * pi) where it is 0, 1/2, sqrt(2)/2, sqrt(3)/2 or 1, or minus that."""
+    turns %= 2
+    minus, turns = turns >= 1, turns % 1
+    value = _SINES.get(min(turns, 1 - turns))
+    return neg(value) if minus and value is not None else value
+
+
 def sin(x: Operand) -> Expr:
-    """Sine; odd, so sin(-x) is -sin(x)."""
-    return _odd("sin", x)
+    """Sine; odd, so sin(-x) is -sin(x). Exact at multiples of pi/6 and pi/4."""
+    e = as_expr(x)
+    turns = _turns(e)
+    known = None if turns is None else _sine_of_turns(turns)
+    return _odd("sin", e) if known is None else known
 
 
 def cos(x: Operand) -> Expr:
-    """Cosine; even, so cos(-x) is cos(x)."""
-    return _plain("cos", signed(as_expr(x))[1])
+    """Cosine; even, so cos(-x) is cos(x). Exact at multiples of pi/6 and pi/4."""
+    e = signed(as_expr(x))[1]
+    turns = _turns(e)
+    known = None if turns is None else _sine_of_turns(turns + Fraction(1, 2))
+    return _plain("cos", e) if known is None else known
 
 
 def tan(x: Operand) -> Expr:
     """Tangent."""
-    return _odd("tan", x)
+    e = as_expr(x)
+    turns = _turns(e)
+    known = None if turns is None else _TANGENTS.get(turns % 1)
+    return _odd("tan", e) if known is None else known
 
 
 def asin(x: Operand) -> Expr:
@@ -115,6 +141,11 @@ def atan2(y: Operand, x: Operand) -> Expr:
         return const(0)
     folded = _fold("atan2", a, b)
     return node("atan2", (a, b)) if folded is None else folded
+
+
+def atan(x: Operand) -> Expr:
+    """Inverse tangent, in (-pi/2, pi/2)."""
+    return atan2(x, 1)
 
 
 def absolute(x: Operand) -> Expr:
@@ -181,8 +212,22 @@ def _compare(op: str, a: Expr, b: Expr) -> Expr:
     return node(op, (a, b))
 
 
+def truth(condition: Operand) -> Expr:
+    """1 where the condition is not 0, else 0."""
+    c = as_expr(condition)
+    return c if c.op in ("lt", "le", "eq") else sub(const(1), equal(c, 0))
+
+
 def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expr:
-    """Choose by condition: if_true where it is not 0, else if_false."""
+    """Choose by condition: if_true where it is not 0, else if_false.
+
+    Combine conditions with & | ~, and compare for equality with equal(a, b).
+    """
+    if isinstance(condition, bool):
+        raise TypeError(
+            f"select was given {condition} as its condition, expected an expression. "
+            "For a == b write equal(a, b): == asks whether two expressions are the same object."
+        )
     c, a, b = as_expr(condition), as_expr(if_true), as_expr(if_false)
     if c.op == "const":
         return a if c.value else b
@@ -191,6 +236,15 @@ def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expr:
 
 pi = node("acos", (const(-1),))
 """The exact circle constant."""
+
+_TANGENTS = {Fraction(0): const(0), Fraction(1, 4): const(1), Fraction(3, 4): const(-1)}
+_SINES = {
+    Fraction(0): const(0),
+    Fraction(1, 6): const(Fraction(1, 2)),
+    Fraction(1, 4): div(sqrt(2), const(2)),
+    Fraction(1, 3): div(sqrt(3), const(2)),
+    Fraction(1, 2): const(1),
+}
 
 BUILD: dict[str, Callable[..., Expr]] = {
     "add": add,

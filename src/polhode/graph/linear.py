@@ -29,7 +29,8 @@ class LDL:
 
     __slots__ = ("inverse", "lower", "order", "pivot")
 
-    def __init__(self, a: Matrix) -> None:
+    def __init__(self, a: Matrix | Entries) -> None:
+        a = as_matrix(a)
         _require_symmetric(a)
         n = len(a)
         # entries still to be eliminated, zeros left out: left[i][j] is left[j][i]
@@ -46,7 +47,10 @@ class LDL:
             self.order.append(k)
             pivot = left[k].pop(k, _ZERO)
             if pivot is _ZERO:
-                raise ZeroDivisionError(f"Pivot {k} of the {n} x {n} matrix is exactly zero: it is not definite.")
+                raise ZeroDivisionError(
+                    f"Pivot {k} of the {n} x {n} matrix is exactly zero: it is not definite, and solve needs it to be. "
+                    "Eliminate the constraints of a saddle-point system first."
+                )
             inverse = div(_ONE, pivot)
             column = {i: mul(e, inverse) for i, e in left[k].items()}
             for i in left[k]:
@@ -69,14 +73,16 @@ class LDL:
     def _solve(self, x: list[Expr]) -> list[Expr]:
         # forward: L y = b
         for k in self.order:
-            for i, factor in self.lower[k].items():
-                x[i] = sub(x[i], mul(factor, x[k]))
+            if x[k] is not _ZERO:
+                for i, factor in self.lower[k].items():
+                    x[i] = sub(x[i], mul(factor, x[k]))
         # diagonal, then backward: L^T x = y
-        x = [mul(e, inverse) for e, inverse in zip(x, self.inverse, strict=True)]
+        x = [_ZERO if e is _ZERO else mul(e, inverse) for e, inverse in zip(x, self.inverse, strict=True)]
         for k in reversed(self.order):
             known: Expr = _ZERO
             for i, factor in self.lower[k].items():
-                known = add(known, mul(factor, x[i]))
+                if x[i] is not _ZERO:
+                    known = add(known, mul(factor, x[i]))
             x[k] = sub(x[k], known)
         return x
 
@@ -89,7 +95,7 @@ def solve(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
     >>> solve([[m, 0], [0, 2]], [1, m])
     [1/m, m/2]
     """
-    return LDL(as_matrix(a)).solve(b)
+    return LDL(a).solve(b)
 
 
 def _require_symmetric(a: Matrix) -> None:

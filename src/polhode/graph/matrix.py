@@ -5,11 +5,13 @@ A vector has shape (n,), a matrix (n, m). `@` contracts, `*` scales.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from .algebra import add, mul
+from .functions import BUILD
 from .node import Expr, Operand, as_expr, coerce, const, pack, symbol, unpack
 
 Entries = Sequence[Operand] | Sequence[Sequence[Operand]]
@@ -23,7 +25,10 @@ class Matrix:
     """
 
     __slots__ = ("_entries", "shape")
-    __array_ufunc__ = None  # numpy leaves mixed arithmetic to us
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Let arrays of numpy mix with matrices."""
+        return apply_ufunc(ufunc.__name__, method, inputs, options)
 
     shape: tuple[int, ...]
 
@@ -112,7 +117,12 @@ class Matrix:
     def __neg__(self) -> Matrix:
         return self.map(lambda e: -e)
 
+    def __pow__(self, exponent: object) -> Matrix:
+        raise TypeError("Power of a matrix: take that of its entries, m.map(lambda e: e**2), or write m @ m.")
+
     def __mul__(self, factor: Operand) -> Matrix:
+        if isinstance(factor, Matrix):
+            raise TypeError("Product of two matrices: write a @ b to contract them.")
         c = coerce(factor)
         return NotImplemented if c is None else self.map(lambda e: mul(c, e))
 
@@ -166,12 +176,18 @@ def dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
 
 def vector(entries: Iterable[Operand]) -> Matrix:
     """Make a vector: vector([x, y, 0])."""
+    if not isinstance(entries, Iterable):
+        raise TypeError(f"vector({entries!r}): expected a list. Write vector([x, y]).")
     found = list(entries)
     return Matrix((len(found),), found)
 
 
 def matrix(rows: Iterable[Iterable[Operand]]) -> Matrix:
     """Make a matrix from its rows: matrix([[a, b], [b, c]])."""
+    rows = list(rows)
+    for row in rows:
+        if not isinstance(row, Iterable):
+            raise TypeError(f"matrix: expected a list of rows, found {row!r} as a row. Write matrix([[a, b], [c, d]]).")
     found = [list(row) for row in rows]
     width = len(found[0]) if found else 0
     for i, row in enumerate(found):
@@ -192,12 +208,14 @@ def as_matrix(entries: object) -> Matrix:
 
 
 def vector_of(name: str, n: int) -> Matrix:
-    """Make a vector of n symbols, name1 to name<n>: vector_of("q", 7)."""
+    """Make a vector of n symbols, counted from 1: vector_of("q", 3) is [q1, q2, q3]."""
     return vector(symbol(f"{name}{i + 1}") for i in range(n))
 
 
 def zeros(*shape: int) -> Matrix:
     """Make a vector or matrix of zeros: zeros(3), zeros(2, 3)."""
+    if not 1 <= len(shape) <= 2 or not all(isinstance(n, int) for n in shape):
+        raise TypeError(f"zeros{shape}: expected one or two sizes. Write zeros(3) or zeros(2, 3).")
     size = shape[0] * shape[1] if len(shape) == 2 else shape[0]
     return Matrix(shape, [const(0)] * size)
 
@@ -214,3 +232,33 @@ def cross(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
         raise ValueError(f"Cross product of shapes {a.shape} and {b.shape}: expected two vectors of three entries.")
     (a1, a2, a3), (b1, b2, b3) = a, b
     return vector([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
+
+
+_UFUNCS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "matmul": operator.matmul,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan2": "atan2", "absolute": "abs", "minimum": "min", "maximum": "max"}
+_ENTRYWISE = ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "tanh", "abs", "sign", "min", "max")
+
+
+def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Carry out a numpy function of expressions, matrices, numbers and arrays."""
+    plain = [e.item() if getattr(e, "shape", None) == () else e for e in inputs]  # arrays without dimensions
+    ours = [as_matrix(e) if coerce(e) is None else as_expr(e) for e in plain]
+    op = _NAMES.get(name, name)
+    if method != "__call__" or options or (name not in _UFUNCS and op not in _ENTRYWISE):
+        raise TypeError(f"numpy.{name} does not take expressions. Use the functions of polhode.graph.")
+    if name in _UFUNCS:
+        return _UFUNCS[name](*ours)
+    if len(ours) == 1 and isinstance(ours[0], Matrix):
+        return ours[0].map(BUILD[op])
+    return BUILD[op](*ours)

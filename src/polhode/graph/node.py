@@ -48,8 +48,9 @@ class Expr:
     plain: bool  # neither a constant, nor negated, nor with a constant factor
     trig: bool  # a product with a sine or cosine among its factors
 
-    # numpy scalars and arrays leave mixed arithmetic to us
-    __array_ufunc__ = None
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Let numpy.sin(x) be sin(x), and numbers and arrays of numpy mix with expressions."""
+        return _matrix.apply_ufunc(ufunc.__name__, method, inputs, options)
 
     __hash__ = object.__hash__
 
@@ -91,6 +92,22 @@ class Expr:
     def __pow__(self, exponent: Operand) -> Expr:
         return _algebra.power(self, exponent)
 
+    def __rpow__(self, base: object) -> Expr:
+        raise TypeError(f"Power {base!r}**{self!r}: expected a number as exponent. For b**x write exp(x*log(b)).")
+
+    def __and__(self, other: Operand) -> Expr:
+        return _functions.truth(self) * _functions.truth(other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Operand) -> Expr:
+        return _functions.maximum(_functions.truth(self), _functions.truth(other))
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Expr:
+        return _functions.equal(self, 0)
+
     def __neg__(self) -> Expr:
         return _algebra.neg(self)
 
@@ -118,7 +135,10 @@ class Expr:
 
     def __float__(self) -> float:
         if free := _walk.free_symbols(self):
-            raise TypeError(f"Expression contains {name_some(free)} and has no value. Use evaluate(expr, values).")
+            raise TypeError(
+                f"Expression contains {name_some(free)} and has no value: evaluate(expr, values) gives it one. "
+                "For sin and the like take those of polhode.graph, not math; for SymPy take to_sympy(expr)."
+            )
         return float(_evaluate.evaluate(self, {}))
 
     def __bool__(self) -> bool:
@@ -126,7 +146,8 @@ class Expr:
             return bool(self.value)
         raise TypeError(
             f"The truth of {self!r} is not known before it is evaluated. "
-            "Write select(condition, if_true, if_false) instead of 'if', 'and', 'or', min() or max()."
+            "For 'if' write select(condition, a, b); for 'and', 'or', 'not' and x < y < z write & | ~ "
+            "between comparisons in brackets; for min() and max() write minimum and maximum."
         )
 
     def __repr__(self) -> str:
@@ -306,7 +327,12 @@ def symbol(name: str) -> Expr:
 def symbols(names: str | Iterable[str]) -> tuple[Expr, ...]:
     """Make several symbols: symbols("x y z") or symbols(["x", "y"])."""
     if isinstance(names, str):
-        names = names.replace(",", " ").split()
+        text, names = names, names.replace(",", " ").split()
+        if len(names) < 2:
+            raise ValueError(f"Symbols {text!r}: expected several names. For one write symbol({text!r}).")
+        odd = [name for name in names if not name.replace(".", "_").isidentifier()]
+        if odd:
+            raise ValueError(f"Symbols {text!r}: {odd[0]!r} is no name. For a row of symbols write vector_of('q', 3).")
     return tuple(symbol(name) for name in names)
 
 
@@ -324,7 +350,10 @@ def as_expr(value: object) -> Expr:
     """Turn a number into a constant, keep an Expr; refuse anything else."""
     result = coerce(value)
     if result is None:
-        raise TypeError(f"Expected an expression or a real number, found {value!r} of type {type(value).__name__}.")
+        hint = " Apply a function to its entries with .map." if type(value).__name__ == "Matrix" else ""
+        raise TypeError(
+            f"Expected an expression or a real number, found {value!r:.60} of type {type(value).__name__}.{hint}"
+        )
     return result
 
 
@@ -373,5 +402,6 @@ def _unpack_one(packed: tuple[list[tuple[Any, ...]], list[int]]) -> Expr:
 from . import algebra as _algebra  # noqa: E402
 from . import evaluate as _evaluate  # type: ignore[no-redef]  # noqa: E402
 from . import functions as _functions  # noqa: E402
+from . import matrix as _matrix  # type: ignore[no-redef]  # noqa: E402
 from . import printing as _printing  # noqa: E402
 from . import walk as _walk  # noqa: E402

@@ -9,7 +9,7 @@ from itertools import count
 
 from .matrix import Matrix
 from .node import Expr, node, symbol
-from .walk import free_symbols, op_counts, roots_of, topological
+from .walk import Exprs, free_symbols, op_counts, roots_of, topological
 
 _MOST = 2**60
 READABLE = 120  # operations a person reads in one expression
@@ -18,7 +18,7 @@ _SUM, _PRODUCT, _ATOM = range(3)  # how tightly a piece of text binds
 _INFIX = {"lt": " < ", "le": " <= ", "eq": " == "}
 
 
-def tree_size(exprs: Expr | Iterable[Expr]) -> int:
+def tree_size(exprs: Exprs) -> int:
     """Count the operations of the expressions written out as trees, up to 2**60."""
     size: dict[Expr, int] = {}
     roots = roots_of(exprs)
@@ -27,9 +27,7 @@ def tree_size(exprs: Expr | Iterable[Expr]) -> int:
     return min(sum(size[e] for e in roots), _MOST)
 
 
-def intermediates(
-    exprs: Expr | Iterable[Expr], prefix: str = "x", limit: int = READABLE
-) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
+def intermediates(exprs: Exprs, prefix: str = "x", limit: int = READABLE) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
     """Name what is used twice, and what is too long to read.
 
     Returns the definitions (symbol, expression), each in terms of earlier
@@ -38,8 +36,8 @@ def intermediates(
     roots = roots_of(exprs)
     order = topological(roots)
     uses: dict[Expr, int] = {}
-    for e in order:
-        for a in e.args:
+    for used in [*(e.args for e in order), set(roots)]:
+        for a in used:
             uses[a] = uses.get(a, 0) + 1
     taken = {s.value for s in free_symbols(roots)}
     names = (symbol(f"{prefix}{i}") for i in count(1) if f"{prefix}{i}" not in taken)
@@ -64,26 +62,47 @@ def intermediates(
 
 
 def text(e: Expr) -> str:
-    """Write an expression in infix, or say what it is if it is long."""
-    return _infix(e) if tree_size(e) <= READABLE else summary(e)
+    """Write an expression in infix: with named parts if it is long, its size if it is large."""
+    if tree_size(e) <= READABLE:
+        return _infix(e)
+    if _operations(e) > 2 * READABLE:
+        return summary(e)
+    definitions, (reduced,) = intermediates(e)
+    return _infix(reduced) + _where(definitions)
 
 
-def summary(exprs: Expr | Iterable[Expr]) -> str:
+def _operations(exprs: Exprs) -> int:
+    return sum(op_counts(exprs).values())
+
+
+def _where(definitions: list[tuple[Expr, Expr]]) -> str:
+    return "".join(
+        f"\n{'where' if k == 0 else '     '} {s.value} = {_infix(e)}" for k, (s, e) in enumerate(definitions)
+    )
+
+
+def summary(exprs: Exprs) -> str:
     """Say how large expressions are and what they depend on."""
-    total = sum(op_counts(exprs).values())
+    total = _operations(exprs)
     names = sorted(s.value for s in free_symbols(exprs))
     shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
     return f"<{total:,} operations in {shown}>"
 
 
 def matrix_text(m: Matrix) -> str:
-    """Write a matrix as nested lists, long entries as f(...)."""
-    if tree_size(m.entries) > 4 * READABLE:
-        shape = " x ".join(map(str, m.shape))
-        return f"<{shape} matrix: {summary(m.entries)[1:]}"
+    """Write a matrix as nested lists: with named parts if it is long, its size if it is large."""
+    if tree_size(m) <= 2 * READABLE:
+        return _rows(m)
+    if _operations(m) > 4 * READABLE:
+        return f"<{' x '.join(map(str, m.shape))} matrix: {summary(m)[1:]}"
+    definitions, reduced = intermediates(m)
+    return _rows(Matrix(m.shape, reduced)) + _where(definitions)
+
+
+def _rows(m: Matrix) -> str:
     if len(m.shape) == 1:
-        return "[" + ", ".join(text(e) for e in m.entries) + "]"
-    return "[" + ",\n ".join(matrix_text(row) for row in m.rows()) + "]"
+        return "[" + ", ".join(_infix(e) for e in m.entries) + "]"
+    return "[" + ",\n ".join(_rows(row) for row in m.rows()) + "]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,21 +9,27 @@ from typing import Any
 
 from . import functions as fn
 from .algebra import add, div, mul, power
-from .matrix import Matrix
-from .node import Expr, const, symbol
+from .matrix import Entries, Matrix, as_matrix
+from .node import Expr, coerce, const, symbol
 from .printing import READABLE, intermediates, tree_size
-from .walk import topological
+from .walk import roots_of, topological
 
 
-def to_sympy(expr: Expr | Matrix, symbols: Mapping[Expr, Any] | None = None) -> Any:
-    """Convert to a SymPy expression or matrix.
+def _one_or_matrix(expr: object) -> Expr | Matrix:
+    scalar = coerce(expr)
+    return as_matrix(expr) if scalar is None else scalar
+
+
+def to_sympy(expr: Expr | Matrix | Entries, symbols: Mapping[Expr, Any] | None = None) -> Any:
+    """Convert to a SymPy expression or matrix; a vector becomes a column.
 
     `symbols` gives the SymPy objects to use for some symbols; the others
-    become real symbols of the same name.
+    become sympy.Symbol(name, real=True).
     """
     import sympy
 
-    roots = [expr] if isinstance(expr, Expr) else list(expr.entries)
+    expr = _one_or_matrix(expr)
+    roots = roots_of(expr)
     made = _convert(roots, dict(symbols or {}))
     if isinstance(expr, Expr):
         return made[expr]
@@ -201,21 +207,23 @@ def _quotient(e: Any, args: list[Expr]) -> Expr:
     return top if bottom == 1 else div(top, bottom)
 
 
-def latex(expr: Expr | Matrix, named: bool | None = None, prefix: str = "x") -> str:
+def latex(expr: Expr | Matrix | Entries, named: bool | None = None, prefix: str = "x", name: str = "") -> str:
     """Write LaTeX, with intermediate variables when asked or when it is long.
 
-    named : True to name shared and long subexpressions, False never to,
-            None to do so where the expression has over 120 operations
+    named  : True to name shared and long subexpressions, False never to,
+             None to do so where the expression has over 120 operations
+    prefix : of the names of the intermediate variables
+    name   : LaTeX of what the expression is, to write name = expression
     """
     import sympy
 
-    roots = [expr] if isinstance(expr, Expr) else list(expr.entries)
+    expr = _one_or_matrix(expr)
     if named is None:
-        named = tree_size(roots) > READABLE
+        named = tree_size(expr) > READABLE
     if not named:
-        return str(sympy.latex(to_sympy(expr)))
-    definitions, reduced = intermediates(roots, prefix)
+        return (f"{name} = " if name else "") + str(sympy.latex(to_sympy(expr)))
+    definitions, reduced = intermediates(expr, prefix)
     body = reduced[0] if isinstance(expr, Expr) else Matrix(expr.shape, reduced)
     lines = [f"{sympy.latex(to_sympy(s))} &= {sympy.latex(to_sympy(e))}" for s, e in definitions]
-    lines.append(f"&\\phantom{{=}} {sympy.latex(to_sympy(body))}")
+    lines.append(f"{name} &= {sympy.latex(to_sympy(body))}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

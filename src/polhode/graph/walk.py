@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .algebra import halves
 from .functions import BUILD
 from .matrix import Matrix
-from .node import Expr, Operand, as_expr
+from .node import Expr, as_expr, symbol
 from .ops import OPS
 
 ExprOrMatrix = TypeVar("ExprOrMatrix", Expr, Matrix)
@@ -107,14 +107,30 @@ def rebuild(exprs: Exprs, leaf: Callable[[Expr], Expr | None]) -> dict[Expr, Exp
     return image
 
 
-def substitute(expr: ExprOrMatrix, values: Mapping[Expr, Operand]) -> ExprOrMatrix:
+def bindings(values: Mapping[Any, Any]) -> dict[Expr, Any]:
+    """Read {symbol or name or expression: value}, and {vector: values}, entry by entry."""
+    found: dict[Expr, Any] = {}
+    for key, value in values.items():
+        if not isinstance(key, Matrix):
+            found[symbol(key) if isinstance(key, str) else as_expr(key)] = value
+            continue
+        entries = list(value.entries if isinstance(value, Matrix) else value)
+        if len(entries) != len(key.entries):
+            raise ValueError(f"Vector {key!r:.60} has {len(key.entries)} entries, but {len(entries)} values are given.")
+        found.update(zip(key.entries, entries, strict=True))
+    return found
+
+
+def substitute(expr: ExprOrMatrix, values: Mapping[Any, Any]) -> ExprOrMatrix:
     """Replace symbols, or any subexpressions, all at once, in an expression or a matrix.
+
+    Keys are expressions, names of symbols, or vectors of symbols.
 
     >>> from polhode.graph import symbols
     >>> x, y = symbols("x y")
     >>> substitute(x * y, {x: y, y: x}) is x * y
     True
     """
-    new = {as_expr(old): as_expr(value) for old, value in values.items()}
+    new = {old: as_expr(value) for old, value in bindings(values).items()}
     image = rebuild(expr, new.get)
     return expr.map(image.__getitem__) if isinstance(expr, Matrix) else image[expr]
