@@ -120,9 +120,10 @@ def _sum(a: Expr, b: Expr) -> Expr:
         return _scale(plain_number(ca + cb), core_a)
     if ca == cb != 1 and usable(ca):  # x/2 + y/2 = (x + y)/2
         return mul(const(ca), _sum(core_a, core_b))
-    collected = _collect(a, cb, core_b) or _collect(b, ca, core_a)
-    if collected:
-        return collected[0]
+    for total, c, core in ((a, cb, core_b), (b, ca, core_a)):
+        collected = _collect(total, c, core)
+        if collected is not None:
+            return collected
     if a.trig or b.trig:
         unit = _pythagoras(ca, core_a, cb, core_b)
         if unit is not None:
@@ -138,20 +139,21 @@ def _sum(a: Expr, b: Expr) -> Expr:
     return node("add", (a, b) if a.rank <= b.rank else (b, a))
 
 
-def _collect(total: Expr, c: Number, core: Expr) -> list[Expr]:
-    """Fold (x + y) + c x to (1 + c) x + y; empty if it is something else."""
+def _collect(total: Expr, c: Number, core: Expr) -> Expr | None:
+    """Fold (x + y) + c x to (1 + c) x + y; None if it is something else."""
     if total.op not in ("add", "sub"):
-        return []
+        return None
+    join = add if total.op == "add" else sub
     first, second = total.args
     c1, core1 = scaled(first)
     c2, core2 = scaled(second)
     if core1 is core and usable(c1 + c):
-        like = _scale(plain_number(c1 + c), core)
-        return [add(like, second) if total.op == "add" else sub(like, second)]
-    if core2 is core and usable(c2 + (c if total.op == "add" else -c)):
-        like = _scale(plain_number(c2 + (c if total.op == "add" else -c)), core)
-        return [add(first, like) if total.op == "add" else sub(first, like)]
-    return []
+        return join(_scale(plain_number(c1 + c), core), second)
+    if total.op == "sub":
+        c = -c
+    if core2 is core and usable(c2 + c):
+        return join(first, _scale(plain_number(c2 + c), core))
+    return None
 
 
 def _is_exact(e: Expr) -> bool:
@@ -186,11 +188,11 @@ def _difference(a: Expr, b: Expr) -> Expr:
     if ca == cb != 1 and usable(ca):
         return mul(const(ca), _difference(core_a, core_b))
     collected = _collect(a, -cb, core_b)
-    if collected:
-        return collected[0]
+    if collected is not None:
+        return collected
     collected = _collect(b, -ca, core_a)
-    if collected:
-        return neg(collected[0])
+    if collected is not None:
+        return neg(collected)
     if a.rank <= b.rank:
         return node("sub", (a, b))
     return neg(node("sub", (b, a)))
