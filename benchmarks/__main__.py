@@ -140,14 +140,14 @@ def calls(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--limit", type=float, default=200.0, help="seconds an engine may take to prepare")
+    parser.add_argument("--limit", type=float, help="seconds an engine may take to prepare (else 900 and 120)")
     parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
     parser.add_argument("--only", choices=["engines", "sizes", "calls"], help="one part alone")
     options = parser.parse_args()
     console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
     if options.only in (None, "engines"):
-        compare("panda", "Forward dynamics, Panda arm, 7 joints", options.limit, options.rounds)
-        compare("talos", "Forward dynamics, Talos with fixed base, 32 joints", options.limit, options.rounds)
+        compare("panda", "Forward dynamics, Panda arm, 7 joints", options.limit or 900.0, options.rounds)
+        compare("talos", "Forward dynamics, Talos with fixed base, 32 joints", options.limit or 120.0, options.rounds)
     if options.only in (None, "sizes"):
         sizes()
     if options.only in (None, "calls"):
