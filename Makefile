@@ -13,7 +13,7 @@ test: .venv/test .venv/compilers
 	$(BIN)/python -m pytest -n auto
 
 test-all: .venv/test .venv/compilers
-	$(BIN)/python -m pytest -n auto -m ""
+	POLHODE_THOROUGH=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks

@@ -28,7 +28,7 @@ def main() -> None:
 
     m = symbol("m")
     equal = {parameters[0]: m, parameters[1]: m}
-    show("M for equal masses", M.map(lambda e: substitute(e, equal)))
+    show("M for equal masses", substitute(M, equal))
 
     f = compile({"q": q, "u": u, "p": parameters}, {"udot": udot}, name="accelerations")
     show("Compiled to native code", f)

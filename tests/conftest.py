@@ -1,12 +1,15 @@
 """Shared by all tests: a cache folder of their own, and the three targets."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "polhode", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
-settings.load_profile("polhode")
+settings.register_profile("thorough", settings.get_profile("polhode"), max_examples=1000, derandomize=False)
+settings.load_profile("thorough" if os.environ.get("POLHODE_THOROUGH") else "polhode")
 
 
 @pytest.fixture(autouse=True, scope="session")

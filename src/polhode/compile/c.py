@@ -20,7 +20,7 @@ from .signature import Call, Signature
 from .tape import Tape
 
 _PIECE = 500  # operations a static function: small ones compile faster, and run no slower (gcc 12)
-FLAGS = ("-std=c99", "-O3", "-march=native")
+FLAGS = ("-O3", "-march=native")  # not -std=c99, with which gcc contracts no multiply-adds
 
 _TEXT = {
     "add": "{} + {}",

@@ -12,30 +12,33 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 _MAGIC = b"polhode1"
 _MOST_BYTES = 512 * 2**20
 
 
-def directory() -> Path:
-    """The folder: $POLHODE_CACHE_DIR, or the user's cache folder."""
+def directory() -> Path | None:
+    """The folder: $POLHODE_CACHE_DIR, or the user's cache folder; None for a user without a home."""
     if chosen := os.environ.get("POLHODE_CACHE_DIR"):
         return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base or Path.home() / ".cache") / "polhode"
+    chosen = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    if chosen:
+        return Path(chosen) / "polhode"
+    try:
+        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "polhode"
+    except RuntimeError:
+        return None
 
 
-def _private(folder: Path) -> bool:
+def _private(folder: Path | None) -> bool:
     """Make the folder, and tell whether only this user can write to it."""
+    if folder is None:
+        return False
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        info = folder.lstat()
+        info = folder.resolve().lstat()
     except OSError:
         return False
     if not stat.S_ISDIR(info.st_mode):
@@ -53,9 +56,9 @@ def key(*parts: str) -> str:
 def read(name: str) -> bytes | None:
     """Take an entry; None if there is none that can be trusted."""
     folder = directory()
-    path = folder / f"{name}.o"
-    if not path.exists() or not _private(folder):
+    if folder is None or not (folder / f"{name}.o").exists() or not _private(folder):
         return None
+    path = folder / f"{name}.o"
     try:
         content = path.read_bytes()
     except OSError:
@@ -72,7 +75,7 @@ def read(name: str) -> bytes | None:
 def write(name: str, code: bytes) -> None:
     """Keep an entry. A folder that cannot be written is no reason to fail."""
     folder = directory()
-    if not _private(folder):
+    if folder is None or not _private(folder):
         return
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
@@ -82,11 +85,15 @@ def write(name: str, code: bytes) -> None:
             os.replace(temporary, folder / f"{name}.o")
         except OSError:
             os.unlink(temporary)
-        _prune(folder)
+        if name.startswith("0"):  # one time in sixteen
+            _prune(folder)
 
 
 def _prune(folder: Path) -> None:
-    """Drop the entries used longest ago while the folder is too large."""
+    """Drop what a killed process left, and the entries used longest ago while the folder is too large."""
+    for left in folder.glob("*.part"):
+        if time.time() - left.stat().st_mtime > 3600:
+            left.unlink(missing_ok=True)
     entries = sorted((p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.o"))
     total = sum(size for _, size, _ in entries)
     for _, size, path in entries:

@@ -29,6 +29,7 @@ _TYPE = _HEAD - 8
 _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = (_HEAD + offset for offset in (0, 8, 16, 40, 48))
 _ITEMS = _HEAD + 8  # of a tuple, after its size
 _READ, _WRITE = 0x0101, 0x0501  # C-contiguous and aligned; and writeable
+_MOST_PORTS = 16  # beyond, comparing each output with every other array is left to the slow way
 # what the code must be told of this process, in the order of @context
 _ARRAY, _FLOAT64, _FLOAT, _DOUBLE, _TUPLE, _OUT, _SLOW, _WORK, _EMPTY = range(9)
 
@@ -156,7 +157,7 @@ class _Door:
     def given(self, data: list[str]) -> None:
         """The keyword `out` and no other: one array, or a tuple of them."""
         out = self.out
-        if not all(self.outputs):
+        if not all(self.outputs) or len(self.inputs) + len(self.outputs) > _MOST_PORTS:
             out.raw("br label %slow")
             return
         self.require(self.same(self.field("%names", _HEAD, "i64"), "1", "i64"))
@@ -205,15 +206,16 @@ class _MethodDef(ctypes.Structure):
 
 
 _FASTCALL_KEYWORDS = 0x80 | 0x02
+_NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
 
 
 def open_door(
     code: Loaded, name: str, outputs: Shapes, slow: Callable[..., Any], work: np.ndarray
 ) -> Callable[..., Any]:
     """Make the callable, and keep alive what its code points to."""
-    empties = [partial(np.empty, shape) for shape in outputs]
+    empties = tuple(partial(np.empty, shape, np.dtype(np.float64)) for shape in outputs)
     word = sys.intern("out")
-    known = [np.ndarray, np.dtype(np.float64), float, np.float64, tuple, word, slow]
+    known = (np.ndarray, np.dtype(np.float64), float, np.float64, tuple, word, slow)
     context = (ctypes.c_void_p * (_EMPTY + len(outputs))).from_address(code.variable("context"))
     for k, item in enumerate(known):
         context[k] = id(item)
@@ -222,7 +224,6 @@ def open_door(
         context[_EMPTY + k] = id(empty)
     definition = _MethodDef(name.encode(), code.address("entry"), _FASTCALL_KEYWORDS, None)
     owner = (code, known, empties, work, definition)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    make = _NEW_FUNCTION(("PyCFunction_NewEx", ctypes.pythonapi))
     made: Callable[..., Any] = make(ctypes.addressof(definition), owner, None)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
@@ -89,7 +90,8 @@ class Function:
         self.kernel: Any = TARGETS[target](tape, signature)
         caller = _Caller(signature, self.kernel)
         self.__call__ = self.kernel.entry(caller)
-        caller.fast = self.__call__ if self.__call__ is not caller else None
+        if self.__call__ is not caller:
+            caller.fast = weakref.ref(self.__call__)  # the way in owns the caller, not the caller it
 
     @property
     def name(self) -> str:
@@ -174,14 +176,15 @@ class _Caller:
 
     def __init__(self, signature: Signature, kernel: Kernel) -> None:
         self.signature, self.kernel = signature, kernel
-        self.fast: Callable[..., Any] | None = None  # for one state, once its arguments are in order
+        self.fast: Callable[[], Any] = lambda: None  # for one state, once its arguments are in order
 
-    def __call__(self, *args: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, out: Any = None, threads: int = 1, **named: Any) -> Any:
         if not isinstance(threads, Integral) or threads < 1:
             raise ValueError(f"{self.signature}: threads={threads!r}, expected a whole number of at least 1.")
         arrays, lead = self.signature.read(self.signature.arguments(args, named))
-        if not lead and out is None and self.fast is not None:
-            return self.fast(*[float(a) if a.ndim == 0 else a for a in arrays])
+        fast = self.fast()
+        if not lead and out is None and fast is not None:
+            return fast(*[float(a) if a.ndim == 0 else a for a in arrays])
         call = self.signature.prepare(arrays, lead, out)
         self.kernel.run(call, int(threads))
         return self.signature.returned(call, out)

@@ -17,7 +17,11 @@ _TAKEN = frozenset(
     compl concept consteval constexpr constinit const_cast decltype delete dynamic_cast explicit export false friend
     mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast
     requires static_assert static_cast template this thread_local throw true try typeid typename using virtual
-    wchar_t xor xor_eq np
+    wchar_t xor xor_eq np polhode_batch
+    acosh asinh atan atanh cbrt ceil copysign cosh erf erfc exp2 expm1 fdim floor fma fmax fmin fmod frexp hypot
+    ilogb ldexp lgamma llrint llround log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
+    remainder remquo rint round scalbln scalbn sinh tgamma trunc isfinite isinf isnan isnormal signbit fpclassify
+    isgreater isgreaterequal isless islessequal islessgreater isunordered
     """.split()  # words of C and C++, names and macros of the C mathematics library, and our np
 )
 _MACRO = re.compile(r"(FP|M|MATH)_[A-Z0-9_]+|_.*")

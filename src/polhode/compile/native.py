@@ -52,6 +52,7 @@ def object_code(ir: str) -> bytes:
             cpu=here.cpu, features=here.features, opt=2, reloc="pic", codemodel="small"
         )
         module = llvm.parse_assembly(ir)
+        module.verify()  # a fault in our text is an error here, and would be an abort below
         module.triple = here.triple
         module.data_layout = str(machine.target_data)
         code: bytes = machine.emit_object(module)

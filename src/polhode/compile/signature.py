@@ -13,6 +13,7 @@ import numpy as np
 from polhode.graph import Expr, Matrix, as_matrix, free_symbols
 from polhode.graph.node import coerce, name_some
 
+_FLOAT64 = np.dtype(np.float64)
 _RESERVED = ("out", "threads")
 
 
@@ -190,8 +191,8 @@ class Signature:
         if not isinstance(given, (tuple, list)) or len(given) != len(self.outputs):
             raise TypeError(f"{self}: out= takes {len(self.outputs)} arrays in a tuple, found {type(out).__name__}.")
         for port, array in zip(self.outputs, given, strict=True):
-            if not isinstance(array, np.ndarray):
-                raise TypeError(f"Output {port.name!r}: expected an array in out=, found {type(array).__name__}.")
+            if type(array) is not np.ndarray:
+                raise TypeError(f"Output {port.name!r}: expected a plain array in out=, found {type(array).__name__}.")
             _check_array("Output", port.name, array)
             if array.shape != lead + port.shape:
                 raise ValueError(f"Output {port.name!r}: expected shape {lead + port.shape}, found {array.shape}.")
@@ -225,7 +226,7 @@ def _as_array(name: str, value: Any) -> np.ndarray:
         value = found
     array = np.asarray(value)
     _check_array("Argument", name, array)
-    return array
+    return array if array.dtype is _FLOAT64 else array.view(_FLOAT64)  # equal, but not the one all others share
 
 
 def _check_array(kind: str, name: str, array: np.ndarray) -> None:

@@ -13,8 +13,11 @@ exact; a fold that would overflow or underflow is not made.
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
 from .node import Expr, Number, const, node, plain_number
 
@@ -38,6 +41,14 @@ def _bits(value: Number) -> int:
 def _to_float(value: Number) -> float:
     try:
         return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _fold(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
+    """Combine two constants; Inf where an exact one is too large for the other's floats."""
+    try:
+        return plain_number(operation(a, b))
     except OverflowError:
         return math.inf
 
@@ -88,7 +99,7 @@ def add(a: Expr, b: Expr) -> Expr:
         return _sum(a, b)
     if a.op == "const":
         if b.op == "const":
-            total = a.value + b.value
+            total = _fold(operator.add, a.value, b.value)
             if usable(total):
                 return const(total)
         if a.value == 0:
@@ -116,12 +127,14 @@ def _sum(a: Expr, b: Expr) -> Expr:
     """a + b, both without sign."""
     ca, core_a = scaled(a)
     cb, core_b = scaled(b)
-    if core_a is core_b and usable(ca + cb):
-        return _scale(plain_number(ca + cb), core_a)
+    if core_a is core_b and (core_a.regular or (ca and cb)):
+        total = _fold(operator.add, ca, cb)
+        if usable(total):
+            return _scale(total, core_a)
     if ca == cb != 1 and usable(ca):  # x/2 + y/2 = (x + y)/2
-        return mul(const(ca), _sum(core_a, core_b))
-    for total, c, core in ((a, cb, core_b), (b, ca, core_a)):
-        collected = _collect(total, c, core)
+        return mul(_inexact(ca, cb), _sum(core_a, core_b))
+    for total_, c, core in ((a, cb, core_b), (b, ca, core_a)):
+        collected = _collect(total_, c, core)
         if collected is not None:
             return collected
     if a.trig or b.trig:
@@ -129,30 +142,50 @@ def _sum(a: Expr, b: Expr) -> Expr:
         if unit is not None:
             return unit
         # (x + sin^2) + cos^2 = x + 1
-        for total, square in ((a, b), (b, a)):
-            if total.op == "add":
-                x, y = total.args
+        for total_, square in ((a, b), (b, a)):
+            if total_.op == "add":
+                x, y = total_.args
                 for term, rest in ((x, y), (y, x)):
                     unit = _pythagoras(*scaled(term), *scaled(square))
                     if unit is not None:
                         return add(rest, unit)
-    return node("add", (a, b) if a.rank <= b.rank else (b, a))
+    return _bare_sum(a, b)
+
+
+def _inexact(a: Number, b: Number) -> Expr:
+    """The float of two equal numbers, if one of them is."""
+    return const(a if isinstance(a, float) else b)
+
+
+def _bare_sum(a: Expr, b: Expr) -> Expr:
+    """a + b, looking no deeper than their signs."""
+    if a.op == "const" and a.value == 0:
+        return b
+    if b.op == "const" and b.value == 0:
+        return a
+    minus_a, a = signed(a)
+    minus_b, b = signed(b)
+    if minus_a is minus_b:
+        return _with_sign(minus_a, node("add", (a, b) if a.rank <= b.rank else (b, a)))
+    first, second = (b, a) if minus_a else (a, b)  # first - second
+    ordered = first.rank <= second.rank
+    return _with_sign(not ordered, node("sub", (first, second) if ordered else (second, first)))
 
 
 def _collect(total: Expr, c: Number, core: Expr) -> Expr | None:
     """Fold (x + y) + c x to (1 + c) x + y; None if it is something else."""
-    if total.op not in ("add", "sub"):
+    if total.op not in ("add", "sub") or not core.regular:
         return None
-    join = add if total.op == "add" else sub
     first, second = total.args
+    minus = total.op == "sub"
     c1, core1 = scaled(first)
     c2, core2 = scaled(second)
-    if core1 is core and usable(c1 + c):
-        return join(_scale(plain_number(c1 + c), core), second)
-    if total.op == "sub":
-        c = -c
-    if core2 is core and usable(c2 + c):
-        return join(first, _scale(plain_number(c2 + c), core))
+    if core1 is core:
+        joined = _fold(operator.add, c1, c)
+        return _bare_sum(_scale(joined, core), _with_sign(minus, second)) if usable(joined) else None
+    if core2 is core:
+        joined = _fold(operator.sub if minus else operator.add, c2, c)
+        return _bare_sum(first, _with_sign(minus, _scale(joined, core))) if usable(joined) else None
     return None
 
 
@@ -176,26 +209,26 @@ def _join_constants(c: Expr, other: Expr) -> Expr | None:
     else:
         return None
     total = c.value + (-k if minus else k)
-    return add(const(total), _with_sign(flip is not minus, rest)) if usable(total) else None
+    return _bare_sum(const(total), _with_sign(flip is not minus, rest)) if usable(total) else None
 
 
 def _difference(a: Expr, b: Expr) -> Expr:
     """a - b, both without sign."""
     ca, core_a = scaled(a)
     cb, core_b = scaled(b)
-    if core_a is core_b and usable(ca - cb):
-        return _scale(plain_number(ca - cb), core_a)
-    if ca == cb != 1 and usable(ca):
-        return mul(const(ca), _difference(core_a, core_b))
+    if core_a is core_b and core_a.regular:
+        total = _fold(operator.sub, ca, cb)
+        if usable(total):
+            return _scale(total, core_a)
+    if ca == cb != 1 and usable(ca) and core_a is not core_b:
+        return mul(_inexact(ca, cb), _difference(core_a, core_b))
     collected = _collect(a, -cb, core_b)
     if collected is not None:
         return collected
     collected = _collect(b, -ca, core_a)
     if collected is not None:
         return neg(collected)
-    if a.rank <= b.rank:
-        return node("sub", (a, b))
-    return neg(node("sub", (b, a)))
+    return _bare_sum(a, neg(b))
 
 
 def factors(e: Expr, most: int = 16) -> list[Expr] | None:
@@ -237,7 +270,7 @@ def _pythagoras(ca: Number, a: Expr, cb: Number, b: Expr) -> Expr | None:
     for f in sorted(common, key=lambda f: f.rank):
         product = mul(product, f)
     # a factor with a pole keeps the product 0 * Inf visible
-    return _scale(ca, product) if product.regular and usable(ca) else None
+    return mul(_inexact(ca, cb), product) if product.regular and usable(ca) else None
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -248,7 +281,7 @@ def mul(a: Expr, b: Expr) -> Expr:
     negative = minus_a is not minus_b
     ca, core_a = (a.value, None) if a.op == "const" else scaled(a)
     cb, core_b = (b.value, None) if b.op == "const" else scaled(b)
-    c = 1 if ca == 1 and cb == 1 else plain_number(ca * cb)
+    c = 1 if ca == 1 and cb == 1 else _fold(operator.mul, ca, cb)
     if ca and cb and not (c and usable(c)):
         # the constants do not combine: keep the product as it stands
         first, second = (a, b) if a.op == "const" or (b.op != "const" and a.rank <= b.rank) else (b, a)
@@ -281,7 +314,7 @@ def div(a: Expr, b: Expr) -> Expr:
             return _with_sign(negative, mul(const(inverse), a))
     ca, core_a = (a.value, None) if a.op == "const" else scaled(a)
     cb, core_b = scaled(b)
-    c = plain_number(ca * _inverse(cb)) if cb else 0
+    c = _fold(operator.mul, ca, _inverse(cb)) if cb else 0
     if not (c and usable(c)):
         quotient = node("div", (a, b))
     elif core_a is None:

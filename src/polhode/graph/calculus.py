@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from .algebra import add, div, mul, neg, power, sub
 from .functions import cos, equal, less, less_equal, maximum, select, sign, sin, sqrt, tan, tanh
-from .matrix import Matrix
+from .matrix import Matrix, vector
 from .node import Expr, as_expr, const
-from .walk import Exprs, roots_of, topological
+from .walk import ExprOrMatrix, Exprs, roots_of, topological
 
 ONE, ZERO = const(1), const(0)
 
@@ -87,11 +87,24 @@ def _slopes(order: list[Expr], by: Expr) -> dict[Expr, Expr]:
         else:
             for a, partial in zip(e.args, _PARTIALS[e.op](e), strict=True):
                 if partial is not None and a in slopes:
-                    term = mul(partial, slopes[a])
+                    term = _times(partial, slopes[a])
                     total = term if total is None else add(total, term)
         if total is not None and total is not ZERO:
             slopes[e] = total
     return slopes
+
+
+def _times(partial: Expr, slope: Expr) -> Expr:
+    """Multiply within a select that chooses 0, so that 0 times a pole of the partial stays 0."""
+    guards: list[tuple[Expr, bool]] = []
+    while slope.op == "select" and (slope.args[1] is ZERO or slope.args[2] is ZERO):
+        condition, a, b = slope.args
+        guards.append((condition, b is ZERO))
+        slope = a if b is ZERO else b
+    product = mul(partial, slope)
+    for condition, taken in reversed(guards):
+        product = select(condition, product, ZERO) if taken else select(condition, ZERO, product)
+    return product
 
 
 def _require_symbols(by: Exprs) -> list[Expr]:
@@ -102,8 +115,8 @@ def _require_symbols(by: Exprs) -> list[Expr]:
     return found
 
 
-def diff(expr: Expr, by: Expr, order: int = 1) -> Expr:
-    """Differentiate by a symbol, `order` times.
+def diff(expr: ExprOrMatrix, by: Expr, order: int = 1) -> ExprOrMatrix:
+    """Differentiate an expression or a matrix by a symbol, `order` times.
 
     >>> from polhode.graph import symbol
     >>> x = symbol("x")
@@ -113,10 +126,11 @@ def diff(expr: Expr, by: Expr, order: int = 1) -> Expr:
     _require_symbols([by])
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"Derivative of order {order!r}: expected a whole number, 0 or more.")
-    expr = as_expr(expr)
+    whole = expr if isinstance(expr, Matrix) else vector([expr])
     for _ in range(order):
-        expr = _slopes(topological(expr), by).get(expr, ZERO)
-    return expr
+        slopes = _slopes(topological(whole), by)
+        whole = Matrix(whole.shape, [slopes.get(e, ZERO) for e in whole.entries])
+    return whole if isinstance(expr, Matrix) else whole.entries[0]
 
 
 def jacobian(exprs: Exprs, by: Exprs) -> Matrix:

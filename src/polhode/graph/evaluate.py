@@ -46,7 +46,7 @@ def _run(roots: list[Expr], given: dict[Expr, Any], table: Table) -> list[Any]:
     order = topological(roots)
     missing = [e for e in order if e.op == "symbol" and e not in given]
     if missing:
-        raise KeyError(f"No value for {name_some(missing)}. Give evaluate a value for every symbol.")
+        raise ValueError(f"No value for {name_some(missing)}. Give evaluate a value for every symbol.")
     value: dict[Expr, Any] = dict(given)
     for e in order:
         if e.op == "const":

@@ -37,7 +37,7 @@ def _fold(op: str, *args: Expr) -> Expr | None:
         return None
     values = [a.value for a in args]
     if any(type(v) is float for v in values):
-        return const(FLOAT[op](*map(float, values)))
+        return const(FLOAT[op](*map(FLOAT["const"], values)))
     fixed = _FIXED.get((op, values[0]))
     return None if fixed is None else const(fixed)
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from .algebra import add, mul
-from .functions import BUILD
+from .functions import BUILD, atan
 from .node import Expr, Operand, as_expr, coerce, const, pack, symbol, unpack
 
 Entries = Sequence[Operand] | Sequence[Sequence[Operand]]
@@ -38,7 +38,9 @@ class Matrix:
         size = 1
         for n in self.shape:
             size *= n
-        if len(self.shape) not in (1, 2) or size != len(self._entries):
+        if len(self.shape) not in (1, 2) or min(self.shape) < 0:
+            raise ValueError(f"Matrix of shape {self.shape}: expected one or two sizes, 0 or more.")
+        if size != len(self._entries):
             raise ValueError(f"Matrix of shape {self.shape}: expected {size} entries, found {len(self._entries)}.")
 
     @property
@@ -234,7 +236,16 @@ def cross(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
     return vector([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
 
 
+def _square(e: Any) -> Any:
+    return e**2
+
+
 _UFUNCS: dict[str, Callable[..., Any]] = {
+    "equal": operator.is_,  # == asks for the same expression, here too
+    "not_equal": operator.is_not,
+    "power": operator.pow,
+    "square": _square,
+    "arctan": atan,
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -258,7 +269,10 @@ def apply_ufunc(name: str, method: str, inputs: tuple[Any, ...], options: dict[s
     if method != "__call__" or options or (name not in _UFUNCS and op not in _ENTRYWISE):
         raise TypeError(f"numpy.{name} does not take expressions. Use the functions of polhode.graph.")
     if name in _UFUNCS:
-        return _UFUNCS[name](*ours)
+        try:
+            return _UFUNCS[name](*ours)
+        except TypeError as fault:
+            raise TypeError(f"numpy.{name} of {', '.join(type(e).__name__ for e in ours)}: {fault}") from None
     if len(ours) == 1 and isinstance(ours[0], Matrix):
         return ours[0].map(BUILD[op])
     return BUILD[op](*ours)

@@ -158,9 +158,6 @@ class Expr:
 
         return f"$\\displaystyle {latex(self)}$"
 
-    def __del__(self) -> None:
-        self.args = ()
-
     def __copy__(self) -> Expr:
         return self
 
@@ -192,30 +189,8 @@ class _Entry(weakref.ref):  # type: ignore[type-arg]
 _table: dict[tuple[Any, ...], _Entry] = {}
 
 
-_dying: list[tuple[Any, ...]] = []  # keys of dead nodes, whose operands may die with them
-_burying = False
-
-
 def _forget(entry: _Entry) -> None:
-    """Drop a dead node's entry, then its operands, one node at a time.
-
-    Only the key holds the operands now (see Expr.__del__). Were it dropped
-    here at once, a deep graph would die in as deep a recursion.
-    """
-    global _burying  # noqa: PLW0603 - one drain for the process
     _remove_dead_weakref(_table, entry.key)  # unless a new node took the place
-    _dying.append(entry.key)
-    entry.key = ()
-    if _burying:
-        return
-    _burying = True
-    try:
-        while _dying:
-            _dying.pop()
-    except IndexError:  # another thread was faster
-        pass
-    finally:
-        _burying = False
 
 
 def _find(key: tuple[Any, ...]) -> Expr | None:
@@ -328,11 +303,11 @@ def symbols(names: str | Iterable[str]) -> tuple[Expr, ...]:
     """Make several symbols: symbols("x y z") or symbols(["x", "y"])."""
     if isinstance(names, str):
         text, names = names, names.replace(",", " ").split()
-        if len(names) < 2:
-            raise ValueError(f"Symbols {text!r}: expected several names. For one write symbol({text!r}).")
         odd = [name for name in names if not name.replace(".", "_").isidentifier()]
         if odd:
             raise ValueError(f"Symbols {text!r}: {odd[0]!r} is no name. For a row of symbols write vector_of('q', 3).")
+        if len(names) < 2:
+            raise ValueError(f"Symbols {text!r}: expected several names. For one write symbol({text!r}).")
     return tuple(symbol(name) for name in names)
 
 

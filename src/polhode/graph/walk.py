@@ -83,9 +83,12 @@ def expand_powers(exprs: Exprs) -> list[Expr]:
             order.append(e)
             continue
         chain = [e]
+        found = {e}
         for power in chain:  # grows while it is read
-            chain.extend(p for p in halves(power) if p.op == "pow" and p not in powers)
-        for power in sorted(set(chain) - powers, key=lambda p: p.value):
+            new = {p for p in halves(power) if p.op == "pow"} - powers - found
+            found |= new
+            chain.extend(new)
+        for power in sorted(found - powers, key=lambda p: p.value):
             powers.add(power)
             order.append(power)
     return order

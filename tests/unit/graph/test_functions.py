@@ -231,7 +231,7 @@ def test_truth_of_a_condition_is_refused():
 
 
 def test_missing_symbols_are_named():
-    with pytest.raises(KeyError, match="'x'"):
+    with pytest.raises(ValueError, match="'x'"):
         evaluate(X + Y, {Y: 1})
     with pytest.raises(TypeError, match="'x'"):
         float(X)

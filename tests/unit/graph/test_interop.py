@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from polhode.graph import (
+    Expr,
     atan2,
+    const,
     cos,
+    diff,
     equal,
     evaluate,
     gradient,
@@ -16,8 +19,10 @@ from polhode.graph import (
     intermediates,
     jacobian,
     latex,
+    log,
     matrix,
     maximum,
+    op_counts,
     pi,
     select,
     sin,
@@ -145,3 +150,46 @@ def test_odd_lists_of_names_are_refused(text):
 
 def test_one_name_in_a_list_is_no_mistake():
     assert symbols(["x"]) == (symbol("x"),)
+
+
+def test_numpy_numbers_compare_by_identity():
+    assert np.float64(1.0) != X
+    assert X in [np.float64(1.0), X]
+    assert [np.float64(1.0), X].index(X) == 1
+
+
+def test_deeply_nested_factors_collect_without_recursion():
+    e = Z
+    for _ in range(3000):
+        e = 2 * (X + e)
+    assert evaluate(e + 2 * X, {X: 0.0, Z: 0.0}) == 0
+
+
+def test_high_powers_cost_their_logarithm():
+    assert op_counts(X ** (2**40 + 1))["mul"] <= 2 * 41
+
+
+def test_constants_beyond_floats_meet_floats():
+    huge = 10**400
+    for e in (const(huge) * 0.5, const(huge) + 0.5, (huge * X) * 0.5, huge * X + 0.5 * X, atan2(0.5, huge)):
+        assert isinstance(e, Expr)
+
+
+def test_equal_factors_commute():
+    assert 0.5 * X + Fraction(1, 2) * Y is Fraction(1, 2) * Y + 0.5 * X
+
+
+def test_like_terms_with_a_pole_keep_their_nan():
+    for e in (0 * log(X) + log(X), 2 / X - 1 / X):
+        assert math.isnan(evaluate(e, {X: 0.0}))
+
+
+def test_slopes_of_a_branch_not_taken_stay_out():
+    e = sqrt(maximum(X, 0))
+    for slope in (diff(e, X), gradient(e, X)[0]):
+        assert evaluate(slope, {X: -1.0}) == 0
+        assert evaluate(slope, {X: 4.0}) == 0.25
+
+
+def test_a_matrix_differentiates_entry_by_entry():
+    assert diff(vector([X**3, Y]), X, 2) == vector([6 * X, 0])
