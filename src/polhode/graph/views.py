@@ -45,8 +45,12 @@ def _convert(roots: list[Expr], made: dict[Expr, Any]) -> dict[Expr, Any]:
             return sympy.Rational(value.numerator, value.denominator)
         return sympy.Float(value, 17) if isinstance(value, float) else sympy.Integer(value)
 
-    def choose(relation: Any) -> Callable[..., Any]:
-        return lambda a, b: sympy.Piecewise((1, relation(a, b)), (0, True))
+    # unevaluated: SymPy would try to solve conditions, and can fail or take long
+    def choose(a: Any, condition: Any, b: Any) -> Any:
+        return sympy.Piecewise((a, condition), (b, True), evaluate=False)
+
+    def compare(relation: Any) -> Callable[..., Any]:
+        return lambda a, b: choose(1, relation(a, b, evaluate=False), 0)
 
     build: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b,
@@ -58,9 +62,9 @@ def _convert(roots: list[Expr], made: dict[Expr, Any]) -> dict[Expr, Any]:
         "abs": sympy.Abs,
         "min": sympy.Min,
         "max": sympy.Max,
-        "lt": choose(sympy.Lt),
-        "le": choose(sympy.Le),
-        "eq": choose(sympy.Eq),
+        "lt": compare(sympy.Lt),
+        "le": compare(sympy.Le),
+        "eq": compare(sympy.Eq),
     }
     relations = {"lt": sympy.Lt, "le": sympy.Le, "eq": sympy.Eq}
     for e in topological(roots):
@@ -73,8 +77,9 @@ def _convert(roots: list[Expr], made: dict[Expr, Any]) -> dict[Expr, Any]:
             made[e] = sympy.Symbol(e.value, real=True)
         elif e.op == "select":
             c = e.args[0]
-            condition = relations[c.op](*[made[a] for a in c.args]) if c.op in relations else sympy.Ne(args[0], 0)
-            made[e] = sympy.Piecewise((args[1], condition), (args[2], True))
+            sides = [made[a] for a in c.args] if c.op in relations else [args[0], sympy.Integer(0)]
+            condition = relations.get(c.op, sympy.Ne)(*sides, evaluate=False)
+            made[e] = choose(args[1], condition, args[2])
         else:
             extra = () if e.value is None else (e.value,)
             made[e] = build.get(e.op, getattr(sympy, e.op, None))(*args, *extra)  # type: ignore[misc]
@@ -155,6 +160,7 @@ def _build_from(e: Any, args: list[Expr]) -> Expr:
         sympy.And: fn.minimum,
         sympy.Or: fn.maximum,
         sympy.Not: lambda a: 1 - a,
+        sympy.ITE: fn.select,
     }
     if isinstance(e, sympy.Rational):
         return const(Fraction(int(e.p), int(e.q)))
