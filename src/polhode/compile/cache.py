@@ -32,20 +32,19 @@ def directory() -> Path | None:
         return None
 
 
-def _private(folder: Path | None) -> bool:
-    """Make the folder, and tell whether only this user can write to it."""
+def _private_folder() -> Path | None:
+    """The folder, made if need be; None unless this user alone can write to it."""
+    folder = directory()
     if folder is None:
-        return False
+        return None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = folder.resolve().lstat()
     except OSError:
-        return False
-    if not stat.S_ISDIR(info.st_mode):
-        return False
-    if not hasattr(os, "getuid"):
-        return True
-    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return None
+    mine = not hasattr(os, "getuid") or info.st_uid == os.getuid()
+    shared = os.name == "posix" and info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return folder if stat.S_ISDIR(info.st_mode) and mine and not shared else None
 
 
 def key(*parts: str) -> str:
@@ -55,8 +54,8 @@ def key(*parts: str) -> str:
 
 def read(name: str) -> bytes | None:
     """Take an entry; None if there is none that can be trusted."""
-    folder = directory()
-    if folder is None or not (folder / f"{name}.o").exists() or not _private(folder):
+    folder = _private_folder()
+    if folder is None:
         return None
     path = folder / f"{name}.o"
     try:
@@ -74,8 +73,8 @@ def read(name: str) -> bytes | None:
 
 def write(name: str, code: bytes) -> None:
     """Keep an entry. A folder that cannot be written is no reason to fail."""
-    folder = directory()
-    if folder is None or not _private(folder):
+    folder = _private_folder()
+    if folder is None:
         return
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
