@@ -75,9 +75,7 @@ def main(width: int = min(console.width, 120), t_end: float = 10.0, fine: int = 
     )
 
     image = np.median(flipped.reshape(height, fine, width, fine), axis=(1, 3))
-    console.print(
-        "q1 to the right and q2 upward, each from -pi to pi; the brighter, the sooner it flips; blank, never yet"
-    )
+    console.print("q1 to the right, q2 upward, each from -pi to pi; the brighter or denser, the sooner it flips")
     if console.color_system is None:  # no colours: the sooner, the darker
         for row in image[::2]:
             line = "".join(" " if np.isinf(t) else ".:-=+*#%@"[int(8.99 * (1 - t / t_end))] for t in row)
