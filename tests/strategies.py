@@ -8,6 +8,7 @@ operation to a few ulp. A step that is ill-conditioned at the point is left out.
 """
 
 import operator
+import os
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from mpmath import mp, mpf
 
 from polhode import graph
 
+MANY = 20 if os.environ.get("POLHODE_THOROUGH") else 1  # how many times the usual number of cases
 ULP = mpf(2) ** -52
 ROUNDED = 2 * ULP  # an arithmetic operation, rewritten or contracted
 CALLED = 6 * ULP  # a library function

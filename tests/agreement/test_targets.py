@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from mpmath import mp, mpf
-from strategies import cases, misfits
+from strategies import MANY, cases, misfits
 
 from polhode.compile import compile
 from polhode.graph import evaluate, sin, symbols, vector
 
 
 @given(cases())
-@settings(max_examples=300)
+@settings(max_examples=300 * MANY)
 def test_interpreter_agrees_with_mpmath(case):
     assert not misfits(evaluate(case.exprs, case.values), case.pairs())
 
 
 @given(cases(exact=True))
-@settings(max_examples=150)
+@settings(max_examples=150 * MANY)
 def test_exact_constants_stay_exact(case):
     found = evaluate(case.exprs, case.values, digits=45)
     with mp.workdps(60):
@@ -34,7 +34,7 @@ def scalar_and_batch(case, target):
 
 
 @given(cases(most=40))
-@settings(max_examples=60)
+@settings(max_examples=60 * MANY)
 def test_llvm_agrees_with_mpmath(case):
     scalar, batch = scalar_and_batch(case, "llvm")
     assert not misfits(scalar, case.pairs())
@@ -42,7 +42,7 @@ def test_llvm_agrees_with_mpmath(case):
 
 
 @given(cases(most=60))
-@settings(max_examples=15)
+@settings(max_examples=15 * MANY)
 def test_c_agrees_with_mpmath(case):
     scalar, batch = scalar_and_batch(case, "c")
     assert not misfits(scalar, case.pairs())
@@ -50,7 +50,7 @@ def test_c_agrees_with_mpmath(case):
 
 
 @given(cases())
-@settings(max_examples=150)
+@settings(max_examples=150 * MANY)
 def test_numpy_agrees_with_mpmath(case):
     scalar, batch = scalar_and_batch(case, "numpy")
     assert not misfits(scalar, case.pairs())

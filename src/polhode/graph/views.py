@@ -110,7 +110,8 @@ def from_sympy(expr: Any, symbols: Mapping[Any, Expr] | None = None) -> Any:
             stack.extend(waiting)
             continue
         new = made[stack.pop()] = _build_from(e, [made[a] for a in below])
-        if new.op == "symbol" and owner.setdefault(new, e) != e:
+        named = isinstance(e, (sympy.Symbol, sympy.core.function.AppliedUndef))  # others may fold to a symbol
+        if named and owner.setdefault(new, e) != e:
             raise ValueError(
                 f"Two different SymPy symbols are named {new.value!r}. Say in symbols= what each of them becomes."
             )

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from strategies import MANY
 
 from polhode.graph import (
     LDL,
@@ -26,7 +27,7 @@ X, Y = symbols("x y")
 
 
 @given(st.integers(1, 6).flatmap(lambda n: arrays(np.float64, (n, n), elements=st.integers(-3, 3).map(float))))
-@settings(max_examples=60)
+@settings(max_examples=60 * MANY)
 def test_solution_solves(half):
     n = len(half)
     half[np.random.default_rng(n).random((n, n)) < 0.4] = 0  # sparse

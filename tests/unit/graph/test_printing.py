@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
-from strategies import cases
+from strategies import MANY, cases
 
 from polhode import graph
 from polhode.graph import (
@@ -58,7 +58,7 @@ def read(text):
 
 
 @given(cases(most=14))
-@settings(max_examples=150)
+@settings(max_examples=150 * MANY)
 def test_text_reads_back_to_the_value(case):
     for e in case.exprs:
         text = repr(e)
@@ -121,7 +121,7 @@ def unfold(definitions, reduced, point):
 
 
 @given(cases(most=30))
-@settings(max_examples=100)
+@settings(max_examples=100 * MANY)
 def test_intermediates_keep_the_values(case):
     exprs = case.exprs
     found = unfold(*intermediates(exprs, limit=6), case.values)

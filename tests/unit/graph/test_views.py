@@ -136,3 +136,8 @@ def test_latex_of_a_large_graph_stays_short():
     for _ in range(60):
         e = sin(e) + e * Y
     assert len(latex(e)) < 10_000
+
+
+def test_what_folds_to_a_symbol_is_no_second_symbol_of_that_name():
+    e = sp.Piecewise((SX, SY < 0), (SX, True), evaluate=False) + SX
+    assert from_sympy(e) is 2 * X
