@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polhode
 
-STAGES = ["graph", "compile"]  # in the order of the pipeline
+STAGES = ["graph", "compile", "spatial", "model", "formats", "kinematics", "formulations", "equations", "cli"]  # in the order of the pipeline
 ROOT = Path(polhode.__file__).parent
 
 

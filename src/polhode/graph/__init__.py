@@ -10,7 +10,7 @@ L*m
 """
 
 from .node import Constant, Expr, as_expr, const, node_count, symbol, symbols  # isort: skip
-from .calculus import diff, gradient, jacobian
+from .calculus import diff, diff_along, gradient, jacobian
 from .evaluate import evaluate
 from .functions import (
     absolute,
@@ -34,7 +34,7 @@ from .functions import (
     tan,
     tanh,
 )
-from .linear import LDL, solve
+from .linear import LDL, inverse, solve
 from .matrix import Matrix, as_matrix, cross, identity, matrix, vector, vector_of, zeros
 from .printing import intermediates, tree_size
 from .views import from_sympy, latex, to_sympy
@@ -56,6 +56,7 @@ __all__ = [
     "cos",
     "cross",
     "diff",
+    "diff_along",
     "equal",
     "evaluate",
     "exp",
@@ -64,6 +65,7 @@ __all__ = [
     "gradient",
     "identity",
     "intermediates",
+    "inverse",
     "jacobian",
     "latex",
     "less",

@@ -73,11 +73,11 @@ def _branches(e: Expr) -> tuple[Expr, Expr, Expr] | None:
     return condition, a, b
 
 
-def _slopes(order: list[Expr], by: Expr) -> dict[Expr, Expr]:
-    """Forward pass: d(node)/d(by) of every node that depends on it."""
-    slopes = {by: ONE}
+def _slopes(order: list[Expr], seeds: dict[Expr, Expr]) -> dict[Expr, Expr]:
+    """Forward pass: the slope of every node, given those of some symbols."""
+    slopes = dict(seeds)
     for e in order:
-        if e is by or not any(a in slopes for a in e.args):
+        if not any(a in slopes for a in e.args):
             continue
         total: Expr | None = None
         if branches := _branches(e):
@@ -128,9 +128,27 @@ def diff(expr: ExprOrMatrix, by: Expr, order: int = 1) -> ExprOrMatrix:
         raise ValueError(f"Derivative of order {order!r}: expected a whole number, 0 or more.")
     whole = expr if isinstance(expr, Matrix) else vector([expr])
     for _ in range(order):
-        slopes = _slopes(topological(whole), by)
+        slopes = _slopes(topological(whole), {by: ONE})
         whole = Matrix(whole.shape, [slopes.get(e, ZERO) for e in whole.entries])
     return whole if isinstance(expr, Matrix) else whole.entries[0]
+
+
+def diff_along(expr: ExprOrMatrix, by: Exprs, rates: Exprs) -> ExprOrMatrix:
+    """Differentiate along a direction: the sum of d expr / d x_j times rate_j, in one pass.
+
+    >>> from polhode.graph import symbols
+    >>> x, y, v = symbols("x y v")
+    >>> diff_along(x**2 * y, [x, y], [v, 0])
+    2*v*x*y
+    """
+    columns, directions = _require_symbols(by), [as_expr(e) for e in roots_of(rates)]
+    if len(columns) != len(directions):
+        raise ValueError(f"Derivative along {len(directions)} rates by {len(columns)} symbols: give one for each.")
+    seeds = {x: rate for x, rate in zip(columns, directions, strict=True) if rate is not ZERO}
+    whole = expr if isinstance(expr, Matrix) else vector([expr])
+    slopes = _slopes(topological(whole), seeds)
+    along = Matrix(whole.shape, [slopes.get(e, ZERO) for e in whole.entries])
+    return along if isinstance(expr, Matrix) else along.entries[0]
 
 
 def jacobian(exprs: Exprs, by: Exprs) -> Matrix:
@@ -140,7 +158,7 @@ def jacobian(exprs: Exprs, by: Exprs) -> Matrix:
     """
     rows, columns = roots_of(exprs), _require_symbols(by)
     order = topological(rows)
-    slopes = [_slopes(order, x) for x in columns]
+    slopes = [_slopes(order, {x: ONE}) for x in columns]
     return Matrix((len(rows), len(columns)), [s.get(e, ZERO) for e in rows for s in slopes])
 
 

@@ -121,3 +121,46 @@ def _require_symmetric(a: Matrix) -> None:
                     f"Entries ({i}, {j}) and ({j}, {i}) differ ({x:.6g} and {y:.6g} at a random point), "
                     "expected a symmetric matrix."
                 )
+
+
+def inverse(a: Matrix | Entries) -> Matrix:
+    """Invert a small square matrix by its cofactors.
+
+    Singular only where the determinant vanishes: no pivot adds a pole. The
+    number of operations doubles with each row; for more than a few rows of a
+    symmetric matrix use `solve`.
+
+    >>> from polhode.graph import symbol
+    >>> x = symbol("x")
+    >>> inverse([[1, x], [0, 2]])
+    [[1, -x/2],
+     [0, 1/2]]
+    """
+    a = as_matrix(a)
+    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(f"Matrix has shape {a.shape}, expected a square one.")
+    n = len(a)
+    minors: dict[tuple[tuple[int, ...], tuple[int, ...]], Expr] = {((), ()): _ONE}
+
+    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Expr:
+        """Determinant of the chosen rows and columns, expanded along the first row."""
+        if (rows, columns) not in minors:
+            total: Expr = _ZERO
+            for k, j in enumerate(columns):
+                entry = a[rows[0], j]
+                if entry is not _ZERO:
+                    term = mul(entry, minor(rows[1:], columns[:k] + columns[k + 1 :]))
+                    total = sub(total, term) if k % 2 else add(total, term)
+            minors[rows, columns] = total
+        return minors[rows, columns]
+
+    every = tuple(range(n))
+    determinant = minor(every, every)
+    if determinant is _ZERO:
+        raise ZeroDivisionError(f"The {n} x {n} matrix is singular: its determinant is exactly zero.")
+    entries = []
+    for i in range(n):
+        for j in range(n):
+            cofactor = minor(every[:j] + every[j + 1 :], every[:i] + every[i + 1 :])
+            entries.append(div(sub(_ZERO, cofactor) if (i + j) % 2 else cofactor, determinant))
+    return Matrix(a.shape, entries)

@@ -1,0 +1,1 @@
+"""The equations of motion in canonical form, and their compiled calls."""

@@ -1,0 +1,75 @@
+"""`load`: a model from a file, by what the file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polhode.model import Model, ModelError
+
+LARGEST = 64 * 2**20  # bytes; no description of a mechanism is larger
+
+
+def load(path: str | Path, *, floating: bool | str = False, passive: bool | None = None) -> Model:
+    """Read a model from a URDF, MJCF or TOML file.
+
+    floating : give the root of a URDF six degrees of freedom; True or
+               "quaternion" for a unit quaternion, "angles" for three angles
+    passive  : whether springs, dampers and friction of the file's joints act.
+               None follows the custom of the format: they act in MJCF and TOML,
+               and are only kept in URDF, where they are often placeholders.
+
+    Every fault of a file is reported at once, as one ModelError.
+    """
+    path = Path(path)
+    if floating not in (True, False, "quaternion", "angles"):
+        raise ValueError(f'floating={floating!r}: expected True, False, "quaternion" or "angles".')
+    text = _text(path)
+    kind = _kind(path, text)
+    if kind == "toml":
+        from .toml import read_toml
+
+        if floating:
+            raise ValueError("floating applies to URDF files; in TOML, give the root body a free joint.")
+        return read_toml(text, source=str(path))
+    if kind == "mjcf":
+        from .mjcf import read_mjcf
+
+        if floating:
+            raise ValueError("floating applies to URDF files; in MJCF, give the root body a freejoint.")
+        return read_mjcf(text, source=str(path), folder=path.parent, passive=passive is not False)
+    from .urdf import read_urdf
+
+    turn = "quaternion" if floating is True else floating
+    return read_urdf(text, source=str(path), floating=turn or None, passive=bool(passive))
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ModelError([f"the file has {path.stat().st_size:,} bytes, expected at most {LARGEST:,}."], str(path))
+        raw = path.read_bytes()
+    except IsADirectoryError:
+        raise ModelError(["this is a folder, expected a URDF, MJCF or TOML file."], str(path)) from None
+    except FileNotFoundError:
+        raise ModelError(["there is no such file."], str(path)) from None
+    except OSError as error:
+        raise ModelError([f"the file cannot be read: {error.strerror}."], str(path)) from None
+    if not raw.strip():
+        raise ModelError(["the file is empty, expected URDF, MJCF or TOML."], str(path))
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ModelError(["the file is not text (UTF-8), expected URDF, MJCF or TOML."], str(path)) from None
+    if "\0" in text:
+        raise ModelError(["the file is binary, expected URDF, MJCF or TOML."], str(path))
+    return text
+
+
+def _kind(path: Path, text: str) -> str:
+    """Tell the format by its content, so that any file name will do."""
+    if path.suffix.lower() == ".toml" or not text.lstrip().startswith("<"):
+        return "toml"
+    import re
+
+    root = re.search(r"<([A-Za-z_][\w.:-]*)", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
+    return "mjcf" if root is not None and root.group(1) in ("mujoco", "mujocoinclude") else "urdf"

@@ -1,0 +1,1 @@
+"""Poses, twists and Jacobians by recursion over the tree."""

@@ -1,0 +1,41 @@
+"""Models: bodies on a tree of joints, and the forces on them."""
+
+from .body import WORLD, Body, Marker
+from .builder import Builder
+from .errors import Faults, ModelError
+from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
+from .joint import Joint, Limits, Part, compound, joint
+from .model import TIME, Model, Report
+from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
+
+__all__ = [
+    "TIME",
+    "WORLD",
+    "Body",
+    "Builder",
+    "Coupling",
+    "Faults",
+    "Force",
+    "Joint",
+    "Limits",
+    "Marker",
+    "MarkerWrench",
+    "Model",
+    "ModelError",
+    "Part",
+    "Potential",
+    "Report",
+    "SpeedForce",
+    "SpringDamper",
+    "compound",
+    "cylindrical",
+    "free",
+    "joint",
+    "planar",
+    "prismatic",
+    "revolute",
+    "screw",
+    "spherical",
+    "universal",
+    "weld",
+]

@@ -1,0 +1,52 @@
+"""Bodies and the markers fixed to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polhode.graph import Expr, Matrix
+from polhode.spatial import Inertia, Pose
+
+from .joint import Joint
+
+WORLD = "world"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A rigid body on the joint that carries it.
+
+    pose    : X_PJ, where the joint sits in the parent; with the joint at rest
+              it is the pose of the body
+    mass, com, inertia : the inertia (3, 3) is about the centre of mass, in the
+              axes of the body
+    welded  : inertia, about the body's origin, of what was merged into it
+    """
+
+    name: str
+    parent: str
+    joint: Joint
+    pose: Pose
+    mass: Expr
+    com: Matrix
+    inertia: Matrix
+    welded: Inertia = field(default_factory=Inertia.zero)
+
+    @property
+    def total(self) -> Inertia:
+        """Inertia about the origin, with everything merged into the body."""
+        return Inertia.of_body(self.mass, self.com, self.inertia) + self.welded
+
+    def quantities(self) -> list[Expr]:
+        """Every constant expression of the body."""
+        geometry = [*self.pose.R.entries, *self.pose.p, *self.com, *self.inertia.entries]
+        return [*self.joint.quantities, *geometry, self.mass]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """A named frame fixed to a body, or to the world."""
+
+    name: str
+    body: str
+    pose: Pose

@@ -1,0 +1,157 @@
+"""A model, one call a part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from polhode.spatial import Pose
+
+from . import values
+from .body import WORLD, Body, Marker
+from .errors import fault
+from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
+from .joint import Joint
+from .model import Model
+
+GRAVITY = (0, 0, -9.81)
+
+
+class Builder:
+    """Collects the parts of a model; `build` checks and returns it.
+
+    >>> from polhode.graph import symbols
+    >>> from polhode.model import Builder, revolute
+    >>> m, L, g = symbols("m L g")
+    >>> build = Builder("pendulum", gravity=(0, 0, -g))
+    >>> build.body("bob", joint=revolute("y", name="theta"), mass=m, com=(0, 0, -L))
+    >>> build.build()
+    pendulum: 1 body, nq = 1, nu = 1
+    gravity (0, 0, -g)
+    parameters L, g, m
+    world
+    └─ bob [revolute theta, mass m]
+    """
+
+    def __init__(self, name: str = "model", gravity: Any = GRAVITY, literal: bool = False) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise fault(f"Model: name is {name!r:.60}, expected text.")
+        self.name = name
+        self.gravity = values.entries(gravity, 3, f"Model {name!r}: gravity")
+        self.literal = literal
+        self.bodies: list[Body] = []
+        self.markers: list[Marker] = []
+        self.forces: list[Force] = []
+        self.couplings: list[Coupling] = []
+        self.notes: list[str] = []
+
+    def body(
+        self,
+        name: str,
+        *,
+        joint: Joint,
+        mass: Any,
+        parent: str = WORLD,
+        at: Any = (0, 0, 0),
+        rotation: Any = None,
+        rpy: Any = None,
+        quaternion: Any = None,
+        com: Any = (0, 0, 0),
+        inertia: Any = (0, 0, 0),
+    ) -> None:
+        """Add a body on a joint.
+
+        at      : origin of the joint in the parent
+        rotation, rpy, quaternion : its axes there; a matrix, three angles about
+                  the fixed x, y, z, or (w, x, y, z)
+        com     : centre of mass in the body, whose origin is on the joint
+        inertia : about the centre of mass; (xx, yy, zz), six entries with
+                  xy xz yz, or 3 x 3. The default is a point mass.
+        """
+        what = f"Body {name!r}"
+        if not isinstance(joint, Joint):
+            raise fault(f'{what}: joint is {joint!r:.60}, expected a joint such as revolute("z").')
+        R = values.rotation(what, rotation, rpy, quaternion)
+        self.bodies.append(
+            Body(
+                name=name,
+                parent=parent,
+                joint=joint if joint.name else replace(joint, name=name),
+                pose=Pose(R, values.entries(at, 3, f"{what}: at")),
+                mass=values.scalar(mass, f"{what}: mass"),
+                com=values.entries(com, 3, f"{what}: com"),
+                inertia=values.inertia(inertia, f"{what}: inertia"),
+            )
+        )
+
+    def marker(
+        self,
+        name: str,
+        *,
+        body: str,
+        at: Any = (0, 0, 0),
+        rotation: Any = None,
+        rpy: Any = None,
+        quaternion: Any = None,
+    ) -> None:
+        """Add a named frame fixed to a body or to "world"."""
+        what = f"Marker {name!r}"
+        R = values.rotation(what, rotation, rpy, quaternion)
+        self.markers.append(Marker(name=name, body=body, pose=Pose(R, values.entries(at, 3, f"{what}: at"))))
+
+    def spring(self, a: str, b: str, *, stiffness: Any, length: Any, damping: Any = 0, name: str = "") -> None:
+        """Put a spring and damper between two markers or bodies' origins."""
+        name = name or f"spring {a} {b}"
+        found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
+                 (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
+        self.forces.append(SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2]))
+
+    def wrench(
+        self, marker: str, *, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: str = "world", name: str = ""
+    ) -> None:
+        """Apply a force and torque at a marker, in the axes of "world" or of the "marker"."""
+        name = name or f"wrench at {marker}"
+        if axes not in ("world", "marker"):
+            raise fault(f'Wrench {name!r}: axes is {axes!r:.60}, expected "world" or "marker".')
+        self.forces.append(
+            MarkerWrench(
+                name=name,
+                marker=marker,
+                force=values.entries(force, 3, f"Wrench {name!r}: force"),
+                torque=values.entries(torque, 3, f"Wrench {name!r}: torque"),
+                axes=axes,
+            )
+        )
+
+    def force(self, speed: str, value: Any, name: str = "") -> None:
+        """Apply a generalised force to a speed: any expression of q, u, t and parameters."""
+        name = name or f"force on {speed}"
+        self.forces.append(SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
+
+    def potential(self, energy: Any, name: str = "") -> None:
+        """Add a potential energy: any expression of q and parameters."""
+        name = name or f"potential {sum(isinstance(f, Potential) for f in self.forces) + 1}"
+        self.forces.append(Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
+
+    def coupling(self, coordinate: str, of: str, ratio: Any = 1, offset: Any = 0) -> None:
+        """Say that a coordinate follows another: q = ratio * q_of + offset."""
+        what = f"Coupling of {coordinate!r}"
+        a, b = values.scalar(ratio, f"{what}: ratio"), values.scalar(offset, f"{what}: offset")
+        self.couplings.append(Coupling(coordinate=coordinate, of=of, ratio=a, offset=b))
+
+    def note(self, text: str) -> None:
+        """Keep a remark for the report."""
+        self.notes.append(text)
+
+    def build(self) -> Model:
+        """Check everything together and return the model."""
+        return Model(
+            name=self.name,
+            bodies=tuple(self.bodies),
+            gravity=self.gravity,
+            markers=tuple(self.markers),
+            forces=tuple(self.forces),
+            couplings=tuple(self.couplings),
+            notes=tuple(self.notes),
+            literal=self.literal,
+        )

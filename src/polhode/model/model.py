@@ -1,0 +1,307 @@
+"""The model: what the user said, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from polhode.graph import Expr, Matrix, free_symbols, symbol
+from polhode.spatial import Inertia, Pose
+
+from . import values
+from .body import WORLD, Body, Marker
+from .errors import Faults
+from .forces import Coupling, Force, MarkerWrench, SpeedForce, SpringDamper
+from .tree import draw
+
+TIME = symbol("t")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Bodies on a tree of joints, with the forces on them.
+
+    bodies    : parents before children, depth first
+    gravity   : (3,), the acceleration of free fall
+    couplings : coordinates that follow others
+    notes     : what a reader left out or found doubtful
+    literal   : take inertias as they are; otherwise an unphysical one is a fault
+
+    Build one with `Builder`, or read one with `load`.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    gravity: Matrix
+    markers: tuple[Marker, ...] = ()
+    forces: tuple[Force, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    notes: tuple[str, ...] = ()
+    literal: bool = False
+
+    def __post_init__(self) -> None:
+        faults = Faults()
+        _check_names(self, faults)
+        object.__setattr__(self, "bodies", tuple(_depth_first(self.bodies, faults)))
+        _check_references(self, faults)
+        _check_inertias(self, faults)
+        faults.raise_any()
+        _check_symbols(self, faults)
+        faults.raise_any()
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates q, in order."""
+        return tuple(name for body in self.bodies for name in body.joint.coordinates())
+
+    @cached_property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of the speeds u, in order."""
+        return tuple(name for body in self.bodies for name in body.joint.speeds())
+
+    @property
+    def nq(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def nu(self) -> int:
+        return len(self.speeds)
+
+    @cached_property
+    def parameters(self) -> tuple[Expr, ...]:
+        """The symbols that are neither coordinates nor speeds nor time, in order of name."""
+        found = free_symbols([*self._constants(), *(e for force in self.forces for e in force.expressions())])
+        variables = {symbol(name) for name in (*self.coordinates, *self.speeds)} | {TIME}
+        return tuple(sorted(found - variables, key=lambda s: str(s.value)))
+
+    def _constants(self) -> list[Expr]:
+        """Every expression that must not change with the state."""
+        markers = [e for marker in self.markers for e in (*marker.pose.R.entries, *marker.pose.p)]
+        return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers]
+
+    def body(self, name: str) -> Body:
+        """The body of that name."""
+        return _named(self.bodies, name, "body")
+
+    def frame(self, name: str) -> tuple[str, Pose]:
+        """The body that carries a marker, or a body's own frame, and the pose in it."""
+        for marker in self.markers:
+            if marker.name == name:
+                return marker.body, marker.pose
+        if name == WORLD or any(body.name == name for body in self.bodies):
+            return name, Pose.identity()
+        _named([*self.markers, *self.bodies], name, "marker or body")
+        raise AssertionError
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Names of all frames: bodies, then markers."""
+        return tuple(item.name for item in (*self.bodies, *self.markers))
+
+    def merged(self) -> Model:
+        """The same model with welded bodies made part of what they are welded to.
+
+        Their frames stay as markers; what is welded to the world no longer counts as mass.
+        """
+        if all(body.joint.nu for body in self.bodies):
+            return self
+        host: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}
+        kept: dict[str, Body] = {}
+        markers = []
+        for body in self.bodies:
+            name, X_HP = host[body.parent]
+            pose = X_HP @ body.pose
+            if body.joint.nu:
+                kept[body.name] = replace(body, parent=name, pose=pose)
+                host[body.name] = (body.name, Pose.identity())
+                continue
+            host[body.name] = (name, pose)
+            markers.append(Marker(name=body.name, body=name, pose=pose))
+            if name != WORLD:
+                kept[name] = replace(kept[name], welded=kept[name].welded + pose @ body.total)
+        for marker in self.markers:
+            name, X_HB = host[marker.body]
+            markers.append(replace(marker, body=name, pose=X_HB @ marker.pose))
+        # what was checked body by body is not judged again as a sum
+        return replace(self, bodies=tuple(kept.values()), markers=tuple(markers), literal=True)
+
+    def report(self) -> Report:
+        """What a careful reader would want to know before trusting the model."""
+        findings = list(self.notes)
+        if self.literal:
+            findings += [f for f in _unphysical(self.bodies) if f not in findings]
+        parents = {body.parent for body in self.bodies}
+        for body in self.merged().bodies:
+            still = body.total == Inertia.zero()
+            if still and body.name not in parents:
+                findings.append(
+                    f"Body {body.name!r} has no inertia and carries nothing: its joint cannot be solved for."
+                )
+        for c in self.couplings:
+            findings.append(
+                f"Coordinate {c.coordinate!r} should follow {c.of!r}: {c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
+                "The equations leave both free."
+            )
+        return Report(self.name, tuple(findings))
+
+    def __str__(self) -> str:
+        return draw(self)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings about a model, a sentence each."""
+
+    model: str
+    findings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return f"{self.model}: nothing to report."
+        return f"{self.model}: {len(self.findings)} findings" + "".join(f"\n  - {f}" for f in self.findings)
+
+    __repr__ = __str__
+
+
+def _named(items: Sequence[Body | Marker], name: str, what: str) -> Body:
+    for item in items:
+        if item.name == name:
+            return item  # type: ignore[return-value]  # callers pass bodies where they use the result
+    raise KeyError(f"There is no {what} {name!r}. {_closest(name, [item.name for item in items])}")
+
+
+def _closest(name: str, names: Sequence[str]) -> str:
+    """A remedy for a name that does not exist."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 3)
+    if close:
+        return f"Did you mean {' or '.join(map(repr, close))}?"
+    return (
+        f"There are {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}."
+        if names
+        else "There are none."
+    )
+
+
+def _check_names(model: Model, faults: Faults) -> None:
+    kinds: dict[str, list[str]] = {
+        "Body": [body.name for body in model.bodies],
+        "Frame": [*model.frames],
+        "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
+        "Force": [force.name for force in model.forces],
+        "Variable": [*model.coordinates, *model.speeds],
+    }
+    for kind, names in kinds.items():
+        for name in names:
+            if not isinstance(name, str) or not name.strip():
+                faults.add(f"{kind} without a name ({name!r}), expected text.")
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            if kind != "Frame" or kinds["Body"].count(name) < 2:
+                faults.add(f"{kind} {name!r} exists {names.count(name)} times, expected once. Rename all but one.")
+    if WORLD in kinds["Frame"]:
+        faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
+    if TIME.value in kinds["Variable"]:
+        faults.add("Variable 't': that name belongs to time. Rename the coordinate or speed.")
+
+
+def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
+    names = {body.name for body in bodies}
+    children: dict[str, list[Body]] = {}
+    for body in bodies:
+        children.setdefault(body.parent, []).append(body)
+        if body.parent not in names and body.parent != WORLD:
+            faults.add(
+                f"Body {body.name!r}: its parent {body.parent!r} does not exist. "
+                f"{_closest(str(body.parent), [WORLD, *sorted(names - {body.name})])}"
+            )
+    ordered: list[Body] = []
+    waiting = list(reversed(children.get(WORLD, [])))
+    seen: set[str] = set()
+    while waiting:
+        body = waiting.pop()
+        if body.name not in seen:
+            seen.add(body.name)
+            ordered.append(body)
+            waiting += reversed(children.get(body.name, []))
+    parent = {body.name: body.parent for body in bodies}
+    for body in bodies:
+        path = [body.name]
+        while (above := parent.get(path[-1])) is not None and above not in path:
+            path.append(above)
+        if above is not None and above == body.name:
+            first = path.index(min(path))
+            ring = path[first:] + path[: first + 1]
+            faults.add(f"Bodies {' on '.join(map(repr, ring))} form a cycle, expected a tree that ends at {WORLD!r}.")
+    return ordered if len(ordered) == len(bodies) else [*ordered, *(b for b in bodies if b.name not in seen)]
+
+
+def _check_references(model: Model, faults: Faults) -> None:
+    bodies = [WORLD, *(body.name for body in model.bodies)]
+    frames = [WORLD, *model.frames]
+    for marker in model.markers:
+        if marker.body not in bodies:
+            faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {_closest(marker.body, bodies)}")
+    for force in model.forces:
+        ends = (
+            force.ends
+            if isinstance(force, SpringDamper)
+            else (force.marker,)
+            if isinstance(force, MarkerWrench)
+            else ()
+        )
+        for end in ends:
+            if end not in frames:
+                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {_closest(end, frames)}")
+        if isinstance(force, SpeedForce) and force.speed not in model.speeds:
+            faults.add(
+                f"Force {force.name!r}: speed {force.speed!r} does not exist. {_closest(force.speed, model.speeds)}"
+            )
+    for c in model.couplings:
+        for name in (c.coordinate, c.of):
+            if name not in model.coordinates:
+                faults.add(
+                    f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {_closest(name, model.coordinates)}"
+                )
+
+
+def _unphysical(bodies: Iterable[Body]) -> list[str]:
+    found = []
+    for body in bodies:
+        reason = values.unphysical(body.mass, body.inertia)
+        if reason is not None:
+            found.append(f"Body {body.name!r}: {reason}.")
+    return found
+
+
+def _check_inertias(model: Model, faults: Faults) -> None:
+    for body in model.bodies:
+        m = values.number_of(body.mass)
+        if m is not None and m < 0:
+            faults.add(f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more.")
+        elif not model.literal:
+            for text in _unphysical([body]):
+                faults.add(text)
+
+
+def _check_symbols(model: Model, faults: Faults) -> None:
+    variables = {symbol(name): name for name in (*model.coordinates, *model.speeds, "t")}
+    for body in model.bodies:
+        for s in free_symbols(body.quantities()) & set(variables):
+            faults.add(
+                f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed or time. "
+                "Expected a constant: rename the symbol, or move the dependence into a force."
+            )
+    rest = [*model.gravity, *(e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p))]
+    for s in free_symbols(rest) & set(variables):
+        faults.add(
+            f"Gravity or a marker depends on {s}, a coordinate, speed or time. Expected constants: rename the symbol."
+        )
+    speeds = {symbol(name) for name in (*model.speeds, "t")}
+    for force in model.forces:
+        if type(force).__name__ == "Potential":
+            for s in free_symbols(force.expressions()) & speeds:
+                faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")

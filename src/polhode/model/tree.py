@@ -1,0 +1,63 @@
+"""A model drawn as a tree of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polhode.graph import Expr
+
+from .body import WORLD
+
+if TYPE_CHECKING:
+    from .body import Body
+    from .model import Model
+
+
+def draw(model: Model) -> str:
+    """Draw the bodies as a tree, each with its joint, mass and markers."""
+    lines = [f"{model.name}: {_count(len(model.bodies), 'body', 'bodies')}, nq = {model.nq}, nu = {model.nu}"]
+    lines.append(f"gravity ({', '.join(_short(e) for e in model.gravity)})")
+    if model.parameters:
+        lines.append(f"parameters {', '.join(str(s) for s in model.parameters)}")
+    markers: dict[str, list[str]] = {}
+    for marker in model.markers:
+        markers.setdefault(marker.body, []).append(marker.name)
+    children: dict[str, list[Body]] = {}
+    for body in model.bodies:
+        children.setdefault(body.parent, []).append(body)
+    lines.append(WORLD + _listed(markers.get(WORLD, [])))
+    waiting = [(body, "", body is children[WORLD][-1]) for body in reversed(children.get(WORLD, []))]
+    while waiting:
+        body, indent, last = waiting.pop()
+        lines.append(f"{indent}{'└─ ' if last else '├─ '}{_line(body)}{_listed(markers.get(body.name, []))}")
+        below = children.get(body.name, [])
+        deeper = indent + ("   " if last else "│  ")
+        waiting += [(child, deeper, child is below[-1]) for child in reversed(below)]
+    for force in model.forces:
+        lines.append(f"{type(force).__name__} {force.name}")
+    return "\n".join(lines)
+
+
+def _line(body: Body) -> str:
+    joint = body.joint
+    name = "" if joint.name in ("", body.name) else f" {joint.name}"
+    mass = _short(body.mass) if body.welded.m == 0 else _short(body.mass + body.welded.m)
+    weight = "" if mass == "0" else f", {mass} kg" if mass[0].isdigit() else f", mass {mass}"
+    q = ", ".join(joint.coordinates())
+    moves = f"({q})" if q and q != joint.name else ""
+    return f"{body.name} [{joint.kind}{name}{moves}{weight}]"
+
+
+def _listed(names: list[str]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(names[:4]) + (f", ... {len(names)} markers" if len(names) > 4 else "")
+    return f"  · {shown}"
+
+
+def _short(e: Expr) -> str:
+    return f"{float(e.value):.6g}" if e.op == "const" else str(e)
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

@@ -1,0 +1,156 @@
+"""What users write for scalars, vectors, axes and rotations, made into expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, identity, vector
+from polhode.spatial.rotation import length, quaternion_rotation, roll_pitch_yaw
+
+from .errors import fault
+
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0), "-z": (0, 0, -1)}
+
+
+def scalar(value: Any, what: str) -> Expr:
+    """Read a number, symbol or expression; `what` names it in messages."""
+    if isinstance(value, bool) or isinstance(value, str) or not isinstance(value, (Expr, Real)):
+        raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
+    if isinstance(value, Real) and not math.isfinite(value):
+        raise fault(f"{what} is {value}, expected a finite number.")
+    e = as_expr(value)
+    if isinstance(e, Constant) and not math.isfinite(e.value):
+        raise fault(f"{what} is {e.value}, expected a finite number.")
+    return e
+
+
+def number_of(e: Expr) -> float | None:
+    """The value of a constant expression, None for others."""
+    return float(e.value) if isinstance(e, Constant) else None
+
+
+def numbers_of(m: Matrix) -> list[float] | None:
+    """The values of a matrix of constants, None for others."""
+    found = [number_of(e) for e in m.entries]
+    return None if None in found else [x for x in found if x is not None]
+
+
+def entries(values: Any, n: int, what: str) -> Matrix:
+    """Read a vector of n entries."""
+    if isinstance(values, (str, Expr)) or not isinstance(values, Iterable):
+        raise fault(f"{what} is {values!r:.60}, expected {n} numbers or expressions.")
+    found = list(values)
+    if len(found) != n:
+        raise fault(f"{what} has {len(found)} entries, expected {n}.")
+    return vector([scalar(e, f"{what}, entry {i + 1},") for i, e in enumerate(found)])
+
+
+def axis(value: Any, what: str) -> Matrix:
+    """Read an axis: "x", "-y" or a vector; numbers are scaled to length 1."""
+    if isinstance(value, str):
+        if value not in AXES:
+            raise fault(f'{what} is {value!r:.60}, expected "x", "y", "z", "-x", "-y", "-z" or three entries.')
+        return vector(AXES[value])
+    a = entries(value, 3, what)
+    k = length(a)
+    if k == 0:
+        raise fault(f'{what} has length 0, expected a direction. Give "y" or (0, 1, 0).')
+    scaled = a / k
+    return scaled if numbers_of(a) is None or k == 1 else scaled.map(lambda e: _round_off(e.value))
+
+
+def _round_off(x: Any) -> Any:
+    """Make 0 and +-1 of what is that but for rounding."""
+    return round(x) if isinstance(x, float) and abs(x - round(x)) < 1e-15 else x
+
+
+def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = None) -> Matrix:
+    """Read a rotation, given in one of three ways or not at all."""
+    given = [(name, v) for name, v in (("rotation", matrix), ("rpy", rpy), ("quaternion", quaternion)) if v is not None]
+    if len(given) > 1:
+        raise fault(f"{what} is turned by {' and '.join(name for name, _ in given)}, expected only one of them.")
+    if not given:
+        return identity(3)
+    name, value = given[0]
+    if name == "rpy":
+        return settled(roll_pitch_yaw(*entries(value, 3, f"{what}: rpy")))
+    if name == "quaternion":
+        q = entries(value, 4, f"{what}: quaternion")
+        k = length(q)
+        if k == 0:
+            raise fault(f"{what}: quaternion has length 0, expected a unit quaternion (w, x, y, z).")
+        return settled(quaternion_rotation(*(q / k)))
+    R = square(value, 3, f"{what}: rotation")
+    found = numbers_of(R @ R.T)
+    if found is not None:
+        worst = max(abs(x - (i % 4 == 0)) for i, x in enumerate(found))
+        if worst > 1e-6 or _determinant(R) < 0:
+            raise fault(f"{what}: rotation is not a rotation matrix, expected R R^T = 1 and det R = 1.")
+    return R
+
+
+def settled(R: Matrix) -> Matrix:
+    """Clear the rounding dust of sines and cosines of right angles: 6e-17 is 0."""
+    found = numbers_of(R)
+    return R if found is None else R.map(lambda e: _round_off(e.value))
+
+
+def _determinant(R: Matrix) -> float:
+    from polhode.graph import cross
+
+    return float(R[0] @ cross(R[1], R[2]))
+
+
+def square(values: Any, n: int, what: str) -> Matrix:
+    """Read an n x n matrix."""
+    try:
+        m = as_matrix(values)
+    except (TypeError, ValueError):
+        raise fault(f"{what} is {values!r:.60}, expected {n} rows of {n} numbers or expressions.") from None
+    if m.shape != (n, n):
+        raise fault(f"{what} has shape {m.shape}, expected ({n}, {n}).")
+    return Matrix(m.shape, [scalar(e, what) for e in m.entries])
+
+
+def inertia(value: Any, what: str) -> Matrix:
+    """Read an inertia about the centre of mass: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3 x 3."""
+    if isinstance(value, (str, Expr)) or not isinstance(value, Iterable):
+        raise fault(f"{what} is {value!r:.60}, expected 3 principal moments, 6 entries xx yy zz xy xz yz, or 3 x 3.")
+    found = value if isinstance(value, Matrix) else list(value)
+    if len(found) in (3, 6) and not any(isinstance(e, Iterable) and not isinstance(e, str) for e in found):
+        e = [*entries(found, len(found), what), 0, 0, 0]
+        return as_matrix([[e[0], e[3], e[4]], [e[3], e[1], e[5]], [e[4], e[5], e[2]]])
+    m = square(found, 3, what)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        a, b = m[i, j], m[j, i]
+        x, y = number_of(a), number_of(b)
+        scale = 0.0 if x is None or y is None else 1e-9 * (abs(x) + abs(y))
+        if a is not b and (x is None or y is None or abs(x - y) > scale):
+            raise fault(f"{what} is not symmetric: {'xyz'[i]}{'xyz'[j]} is {a}, {'xyz'[j]}{'xyz'[i]} is {b}.")
+    return as_matrix([[m[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
+
+
+def unphysical(mass: Expr, I: Matrix) -> str | None:
+    """Say why no body has this mass and this inertia about its centre of mass, or None.
+
+    Moments must not be negative, and none may exceed the sum of the others.
+    """
+    m = number_of(mass)
+    if m is not None and m < 0:
+        return f"mass is {m:.6g}, expected 0 or more"
+    found = numbers_of(I)
+    if found is None:
+        return None
+    import numpy as np
+
+    moments = np.linalg.eigvalsh(np.reshape(found, (3, 3)))
+    listed = ", ".join(f"{x:.4g}" for x in moments)
+    slack = 1e-9 * float(np.abs(moments).max())
+    if moments[0] < -slack:
+        return f"principal moments of inertia are {listed}, expected none below 0"
+    if moments[2] > moments[0] + moments[1] + slack:
+        return f"principal moments of inertia are {listed}, expected none above the sum of the other two"
+    return None

@@ -1,0 +1,68 @@
+"""Rotation matrices R_AB: their columns are the axes of B in A."""
+
+from __future__ import annotations
+
+from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, cos, matrix, sin, sqrt
+from polhode.graph.matrix import Entries
+from polhode.graph.node import Operand
+
+
+def skew(a: Matrix | Entries) -> Matrix:
+    """Make the 3 x 3 matrix with skew(a) @ b = a x b."""
+    x, y, z = as_matrix(a)
+    return matrix([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+def length(a: Matrix) -> Expr:
+    """The length of a vector, exactly 1 where only rounding says otherwise."""
+    k = sqrt(a @ a)
+    return as_expr(1) if isinstance(k, Constant) and abs(k.value - 1) < 1e-15 else k
+
+
+def axis_angle(axis: Matrix | Entries, angle: Operand) -> Matrix:
+    """Rotate about an axis of any length: R = exp(skew(axis) angle).
+
+    With k = |axis|: R = 1 + sin(k angle)/k skew(a) + (1 - cos(k angle))/k^2 skew(a)^2.
+    """
+    a = as_matrix(axis)
+    k = length(a)
+    x, y, z = a / k
+    s, c = sin(k * as_expr(angle)), cos(k * as_expr(angle))
+    d = 1 - c
+
+    # the diagonal as x^2 + (1 - x^2) c, so that a unit axis leaves 1 and c exactly
+    def diagonal(e: Expr) -> Expr:
+        return c + e * e * d if e != 1 and e != -1 else as_expr(1)
+
+    return matrix(
+        [
+            [diagonal(x), x * y * d - z * s, x * z * d + y * s],
+            [x * y * d + z * s, diagonal(y), y * z * d - x * s],
+            [x * z * d - y * s, y * z * d + x * s, diagonal(z)],
+        ]
+    )
+
+
+def roll_pitch_yaw(roll: Operand, pitch: Operand, yaw: Operand) -> Matrix:
+    """Rotate about the fixed x, y and z axes in turn: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    x, y, z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+    turned: Matrix = axis_angle(z, yaw) @ axis_angle(y, pitch) @ axis_angle(x, roll)
+    return turned
+
+
+def quaternion_rotation(w: Operand, x: Operand, y: Operand, z: Operand) -> Matrix:
+    """Make the rotation matrix of a unit quaternion."""
+    w, x, y, z = (as_expr(e) for e in (w, x, y, z))
+    return matrix(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_rates(w: Operand, x: Operand, y: Operand, z: Operand) -> Matrix:
+    """Make the 4 x 3 matrix from the body's angular velocity to the rates of (w, x, y, z)."""
+    w, x, y, z = (as_expr(e) for e in (w, x, y, z))
+    return matrix([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]) / 2
