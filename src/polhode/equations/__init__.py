@@ -1,1 +1,6 @@
 """The equations of motion in canonical form, and their compiled calls."""
+
+from .dynamics import Dynamics
+from .equations import METHODS, Equations, formulate
+
+__all__ = ["METHODS", "Dynamics", "Equations", "formulate"]

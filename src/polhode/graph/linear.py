@@ -124,7 +124,7 @@ def _require_symmetric(a: Matrix) -> None:
 
 
 def inverse(a: Matrix | Entries) -> Matrix:
-    """Invert a small square matrix by its cofactors.
+    """Invert a small square matrix: constant pivots first, then cofactors of what is left.
 
     Singular only where the determinant vanishes: no pivot adds a pole. The
     number of operations doubles with each row; for more than a few rows of a
@@ -139,6 +139,61 @@ def inverse(a: Matrix | Entries) -> Matrix:
     a = as_matrix(a)
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"Matrix has shape {a.shape}, expected a square one.")
+    n = len(a)
+    left = [list(row) for row in a]
+    right = [[_ONE if i == j else _ZERO for j in range(n)] for i in range(n)]
+    rows, columns = list(range(n)), list(range(n))
+    pivots: list[tuple[int, int]] = []
+    while (found := _constant_pivot(left, rows, columns)) is not None:
+        i, j = found
+        rows.remove(i)
+        columns.remove(j)
+        pivots.append(found)
+        scale = div(_ONE, left[i][j])
+        left[i], right[i] = ([mul(e, scale) for e in row] for row in (left[i], right[i]))
+        for k in range(n):
+            factor = left[k][j]
+            if k != i and factor is not _ZERO:
+                left[k] = [_less(e, factor, f) for e, f in zip(left[k], left[i], strict=True)]
+                right[k] = [_less(e, factor, f) for e, f in zip(right[k], right[i], strict=True)]
+    # the columns that are left, then those of the pivots
+    core = Matrix((len(rows), len(rows)), [left[i][j] for i in rows for j in columns])
+    above = Matrix((len(rows), n), [e for i in rows for e in right[i]])
+    solved = dict(zip(columns, sparse_product(_by_cofactors(core), above).rows(), strict=True)) if rows else {}
+    for i, j in pivots:
+        row = right[i]
+        for k in columns:
+            row = [_less(e, left[i][k], f) for e, f in zip(row, solved[k], strict=True)]
+        solved[j] = Matrix((n,), row)
+    return Matrix((n, n), [e for k in range(n) for e in solved[k]])
+
+
+def _less(e: Expr, factor: Expr, f: Expr) -> Expr:
+    """e - factor * f, where an exact zero counts as nothing even against a pole."""
+    return e if factor is _ZERO or f is _ZERO else sub(e, mul(factor, f))
+
+
+def sparse_product(a: Matrix, b: Matrix) -> Matrix:
+    """The matrix product without the terms that have an exact zero, even against a pole."""
+    columns = b.T.rows()
+    entries = []
+    for row in a.rows():
+        for column in columns:
+            total: Expr = _ZERO
+            for x, y in zip(row, column, strict=True):
+                total = total if x is _ZERO or y is _ZERO else add(total, mul(x, y))
+            entries.append(total)
+    return Matrix((a.shape[0], b.shape[1]), entries)
+
+
+def _constant_pivot(left: list[list[Expr]], rows: list[int], columns: list[int]) -> tuple[int, int] | None:
+    """The largest constant among the rows and columns, if any."""
+    found = [(abs(left[i][j].value), -i, -j) for i in rows for j in columns if left[i][j].op == "const"]
+    size, i, j = max(found, default=(0, 0, 0))
+    return (-i, -j) if size > 0 else None
+
+
+def _by_cofactors(a: Matrix) -> Matrix:
     n = len(a)
     minors: dict[tuple[tuple[int, ...], tuple[int, ...]], Expr] = {((), ()): _ONE}
 
@@ -162,5 +217,6 @@ def inverse(a: Matrix | Entries) -> Matrix:
     for i in range(n):
         for j in range(n):
             cofactor = minor(every[:j] + every[j + 1 :], every[:i] + every[i + 1 :])
-            entries.append(div(sub(_ZERO, cofactor) if (i + j) % 2 else cofactor, determinant))
+            signed = sub(_ZERO, cofactor) if (i + j) % 2 else cofactor
+            entries.append(_ZERO if cofactor is _ZERO else div(signed, determinant))
     return Matrix(a.shape, entries)

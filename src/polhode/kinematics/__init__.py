@@ -1,1 +1,6 @@
 """Poses, twists and Jacobians by recursion over the tree."""
+
+from .joint import configuration, exponential, joint_map, kinematic_matrix
+from .tree import Kinematics, Link, derive
+
+__all__ = ["Kinematics", "Link", "configuration", "derive", "exponential", "joint_map", "kinematic_matrix"]

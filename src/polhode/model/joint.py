@@ -126,8 +126,8 @@ class Joint:
         for part in self.parts:
             if part.quaternion or part.nq != part.nu:
                 raise fault(
-                    f"Joint {self.name!r} ({self.kind}) has {self.nq} coordinates and {self.nu} speeds: its speeds cannot "
-                    "be the rates of its coordinates, as Lagrange's equations need. "
+                    f"Joint {self.name!r} ({self.kind}) has {self.nq} coordinates and {self.nu} speeds: "
+                    "these cannot be the rates of those, as Lagrange's equations need. "
                     + (
                         "Use angles: quaternion=False, or load(..., floating='angles')."
                         if part.quaternion
@@ -196,8 +196,8 @@ def _part(H: Matrix, quaternion: bool, nonholonomic: bool, what: str) -> Part:
     if outside is not None and not nonholonomic:
         i, j, bracket = outside
         raise fault(
-            f"{what}: columns {i + 1} and {j + 1} of the joint map do not close under the Lie bracket: [h{i + 1}, h{j + 1}] = "
-            f"{bracket.vector()} leaves their span, so no {r} coordinates describe this joint. "
+            f"{what}: columns {i + 1} and {j + 1} of the joint map do not close under the Lie bracket: "
+            f"[h{i + 1}, h{j + 1}] = {bracket.vector()} leaves their span, so no {r} coordinates describe this joint. "
             f"Give split={[1] * r} for the compound joint with these axes, "
             "or nonholonomic=True to keep these speeds with more coordinates."
         )

@@ -97,7 +97,7 @@ class Model:
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of all frames: bodies, then markers."""
-        return tuple(item.name for item in (*self.bodies, *self.markers))
+        return (*(body.name for body in self.bodies), *(marker.name for marker in self.markers))
 
     def merged(self) -> Model:
         """The same model with welded bodies made part of what they are welded to.
@@ -135,9 +135,7 @@ class Model:
         for body in self.merged().bodies:
             still = body.total == Inertia.zero()
             if still and body.name not in parents:
-                findings.append(
-                    f"Body {body.name!r} has no inertia and carries nothing: its joint cannot be solved for."
-                )
+                findings.append(f"Body {body.name!r} has no inertia and carries nothing: its motion is not determined.")
         for c in self.couplings:
             findings.append(
                 f"Coordinate {c.coordinate!r} should follow {c.of!r}: {c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, identity, vector
+from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, cross, evaluate, free_symbols, identity, vector
 from polhode.spatial.rotation import length, quaternion_rotation, roll_pitch_yaw
 
 from .errors import fault
@@ -17,7 +17,7 @@ AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": 
 
 def scalar(value: Any, what: str) -> Expr:
     """Read a number, symbol or expression; `what` names it in messages."""
-    if isinstance(value, bool) or isinstance(value, str) or not isinstance(value, (Expr, Real)):
+    if isinstance(value, (bool, str)) or not isinstance(value, (Expr, Real)):
         raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
     if isinstance(value, Real) and not math.isfinite(value):
         raise fault(f"{what} is {value}, expected a finite number.")
@@ -28,8 +28,10 @@ def scalar(value: Any, what: str) -> Expr:
 
 
 def number_of(e: Expr) -> float | None:
-    """The value of a constant expression, None for others."""
-    return float(e.value) if isinstance(e, Constant) else None
+    """The value of an expression without symbols, None for others."""
+    if isinstance(e, Constant):
+        return float(e.value)
+    return None if free_symbols(e) else float(evaluate(e, {}))
 
 
 def numbers_of(m: Matrix) -> list[float] | None:
@@ -58,13 +60,7 @@ def axis(value: Any, what: str) -> Matrix:
     k = length(a)
     if k == 0:
         raise fault(f'{what} has length 0, expected a direction. Give "y" or (0, 1, 0).')
-    scaled = a / k
-    return scaled if numbers_of(a) is None or k == 1 else scaled.map(lambda e: _round_off(e.value))
-
-
-def _round_off(x: Any) -> Any:
-    """Make 0 and +-1 of what is that but for rounding."""
-    return round(x) if isinstance(x, float) and abs(x - round(x)) < 1e-15 else x
+    return settled(a / k)
 
 
 def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = None) -> Matrix:
@@ -93,15 +89,19 @@ def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = N
 
 
 def settled(R: Matrix) -> Matrix:
-    """Clear the rounding dust of sines and cosines of right angles: 6e-17 is 0."""
-    found = numbers_of(R)
-    return R if found is None else R.map(lambda e: _round_off(e.value))
+    """Clear the rounding dust of sines and cosines of right angles: 6e-17 is 0. Roots become decimals."""
+
+    def settle(e: Expr) -> Expr | float:
+        x = number_of(e)
+        if x is None or (isinstance(e, Constant) and not isinstance(e.value, float)):
+            return e
+        return round(x) if abs(x - round(x)) < 1e-15 else x
+
+    return R.map(settle)
 
 
 def _determinant(R: Matrix) -> float:
-    from polhode.graph import cross
-
-    return float(R[0] @ cross(R[1], R[2]))
+    return number_of(R[0] @ cross(R[1], R[2])) or 0.0
 
 
 def square(values: Any, n: int, what: str) -> Matrix:

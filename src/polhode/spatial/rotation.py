@@ -32,7 +32,7 @@ def axis_angle(axis: Matrix | Entries, angle: Operand) -> Matrix:
 
     # the diagonal as x^2 + (1 - x^2) c, so that a unit axis leaves 1 and c exactly
     def diagonal(e: Expr) -> Expr:
-        return c + e * e * d if e != 1 and e != -1 else as_expr(1)
+        return c + e * e * d if e not in (1, -1) else as_expr(1)
 
     return matrix(
         [

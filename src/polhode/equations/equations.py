@@ -1,0 +1,180 @@
+"""The equations of motion in canonical form.
+
+    qdot = N(q) u
+    M(q) udot + c(q, u) = Q(q, u, t) + tau
+
+`c` holds every velocity and gravity term, `Q` the model's own force laws,
+`tau` what acts on the speeds from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from polhode import formulations
+from polhode.formulations import Terms
+from polhode.formulations.terms import elastic_energy, spring_energy
+from polhode.graph import Expr, Matrix, free_symbols, op_counts
+from polhode.kinematics import Kinematics, derive
+from polhode.model import TIME, Model
+
+if TYPE_CHECKING:
+    from .dynamics import Dynamics
+
+METHODS = {"poincare": formulations.poincare.terms, "lagrange": formulations.lagrange.terms}
+
+
+def formulate(model: Model, method: str = "poincare") -> Equations:
+    """Derive the equations of motion of a model.
+
+    method : "poincare", in the speeds of the model's joints, or "lagrange", in
+             the rates of its coordinates
+    """
+    if not isinstance(model, Model):
+        raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
+    if method not in METHODS:
+        raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
+    kin = derive(model, rates=method == "lagrange")
+    return Equations(model=model, method=method, terms=METHODS[method](kin))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equations:
+    """M udot + c = Q + tau, qdot = N u: expressions of q, u, t and parameters.
+
+    method : the formulation that made them
+    terms  : its result, term by term
+    """
+
+    model: Model
+    method: str
+    terms: Terms
+
+    @property
+    def kinematics(self) -> Kinematics:
+        return self.terms.kinematics
+
+    @property
+    def q(self) -> Matrix:
+        """Coordinates, (nq,)."""
+        return self.kinematics.q
+
+    @property
+    def u(self) -> Matrix:
+        """Speeds, (nu,)."""
+        return self.kinematics.u
+
+    @property
+    def t(self) -> Expr:
+        """Time."""
+        return TIME
+
+    @property
+    def N(self) -> Matrix:
+        """The kinematic matrix: qdot = N u, (nq, nu). The paper's V."""
+        return self.kinematics.N
+
+    @property
+    def M(self) -> Matrix:
+        """The inertia matrix, (nu, nu)."""
+        return self.terms.M
+
+    @cached_property
+    def c(self) -> Matrix:
+        """Velocity and gravity terms, (nu,)."""
+        return self.terms.velocity + self.terms.gravity
+
+    @cached_property
+    def C(self) -> Matrix:
+        """The convective matrix, (nu, nu): C u are the velocity terms.
+
+        It is the matrix of eq. (53b) of Kwatny and Blankenship; M_dot - 2 C is
+        not skew in general.
+        """
+        return self.terms.convective()
+
+    @property
+    def gravity(self) -> Matrix:
+        """Gravity terms, (nu,): the part of c without speeds."""
+        return self.terms.gravity
+
+    @property
+    def Q(self) -> Matrix:
+        """Generalised forces of the model's springs, dampers, friction and other laws, (nu,)."""
+        return self.terms.forces
+
+    @property
+    def kinetic(self) -> Expr:
+        """Kinetic energy."""
+        return self.kinematics.kinetic
+
+    @cached_property
+    def potential(self) -> Expr:
+        """Potential energy of gravity, springs and the potentials the model has."""
+        return self.kinematics.gravitational + elastic_energy(self.kinematics) + spring_energy(self.kinematics)
+
+    @cached_property
+    def parameters(self) -> tuple[Expr, ...]:
+        """The symbols that need a value before anything can be computed, in order of name."""
+        found = free_symbols([*self.M.entries, *self.c, *self.Q, *self.N.entries, self.kinetic, self.potential])
+        found |= set(self.model.parameters)
+        return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
+
+    def pose(self, marker: str) -> Matrix:
+        """The 4 x 4 pose of a marker or body in the world. The paper's XEndEf."""
+        return self.kinematics.pose(marker).matrix()
+
+    def velocity(self, marker: str, axes: str = "world") -> Matrix:
+        """Angular velocity and velocity of a marker or body, (6,), in the axes of "world" or "marker"."""
+        return self.kinematics.velocity(marker, axes).vector()
+
+    def jacobian(self, marker: str, axes: str = "world") -> Matrix:
+        """The (6, nu) matrix J with J u the velocity of a marker or body."""
+        return self.kinematics.jacobian(marker, axes)
+
+    @property
+    def center_of_mass(self) -> Matrix:
+        """Centre of mass of what moves, (3,), in the world."""
+        return self.kinematics.center_of_mass
+
+    def op_counts(self) -> dict[str, int]:
+        """Operations of M, c, Q and N together, by kind; shared ones counted once."""
+        return op_counts([*self.M.entries, *self.c, *self.Q, *self.N.entries])
+
+    def to_sympy(self, simplify: bool = False) -> Any:
+        """The equations as SymPy matrices, with attributes q, u, tau, N, M, c, Q, C, gravity and energies.
+
+        simplify : let SymPy simplify each entry; for small systems
+        """
+        from .views import SympyEquations
+
+        return SympyEquations(self, simplify)
+
+    def latex(self, simplify: bool = False) -> str:
+        """The equations as LaTeX, with intermediate variables where they are long."""
+        from .views import latex
+
+        return latex(self, simplify)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def compile(self, values: Mapping[Any, Any] | None = None, target: str = "llvm") -> Dynamics:
+        """Make native code of the equations; each call is compiled when first used.
+
+        values : of parameters to fold into the code; the others become run-time inputs
+        target : "llvm", or "numpy" or "c" as in `polhode.compile`
+        """
+        from .dynamics import Dynamics
+
+        return Dynamics(self, values or {}, target)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in self.op_counts().items())
+        rest = f", parameters {', '.join(str(s) for s in self.parameters)}" if self.parameters else ""
+        return (
+            f"Equations of {self.model.name!r} by {self.method}: nq = {len(self.q)}, nu = {len(self.u)}{rest}; {counts}"
+        )

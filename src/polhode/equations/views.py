@@ -1,0 +1,124 @@
+"""Equations for reading: SymPy and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from polhode.graph import Expr, Matrix, intermediates, to_sympy, tree_size
+from polhode.graph.printing import READABLE
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+
+class SympyEquations:
+    """The equations as SymPy objects, each made when asked for.
+
+    q, u, tau : column matrices of real symbols
+    N, M, c, Q, C, gravity : matrices
+    kinetic, potential     : expressions
+    """
+
+    def __init__(self, equations: Equations, simplify: bool) -> None:
+        self.equations, self.simplify = equations, simplify
+
+    def _view(self, e: Expr | Matrix) -> Any:
+        found = to_sympy(e)
+        if not self.simplify:
+            return found
+        return found.applyfunc(simplified) if isinstance(e, Matrix) else simplified(found)
+
+    @cached_property
+    def tau(self) -> Any:
+        """What acts on the speeds from outside, as symbols tau_<speed>."""
+        from sympy import Matrix as SympyMatrix
+        from sympy import Symbol
+
+        return SympyMatrix([Symbol(f"tau_{u.value}", real=True) for u in self.equations.u])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("q", "u", "N", "M", "c", "Q", "C", "gravity", "kinetic", "potential"):
+            raise AttributeError(f"The equations have no {name!r}.")
+        found = self._view(getattr(self.equations, name))
+        setattr(self, name, found)
+        return found
+
+    @property
+    def parameters(self) -> list[Any]:
+        return [to_sympy(s) for s in self.equations.parameters]
+
+    def __repr__(self) -> str:
+        return f"SymPy view of {self.equations!r}"
+
+
+def simplified(e: Any) -> Any:
+    """SymPy's shortest form of an expression."""
+    import sympy
+
+    found = [e, sympy.simplify(e), sympy.trigsimp(sympy.expand(e)), sympy.factor(sympy.trigsimp(sympy.expand(e)))]
+    return min(found, key=lambda f: (sympy.count_ops(f), len(str(f))))
+
+
+def latex(equations: Equations, simplify: bool = False) -> str:
+    """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables."""
+    import sympy
+
+    eq = equations
+    parts: list[Matrix] = [eq.N, eq.M, eq.c, eq.Q]
+    forced = any(e != 0 for e in eq.Q)
+    definitions: list[tuple[Expr, Expr]] = []
+    if not simplify and max((tree_size(e) for part in parts for e in part.entries), default=0) > READABLE // 2:
+        definitions, reduced = intermediates([e for part in parts for e in part.entries])
+        shapes, entries = [part.shape for part in parts], iter(reduced)
+        parts = [Matrix(shape, [next(entries) for _ in range(len(part.entries))])
+                 for shape, part in zip(shapes, parts, strict=True)]  # fmt: skip
+    views = [to_sympy(part) for part in parts]
+    if simplify:
+        views = [view.applyfunc(simplified) for view in views]
+    names = {
+        to_sympy(s): symbol_latex(str(s.value)) for s in (*eq.q, *eq.u, *eq.parameters, *(s for s, _ in definitions))
+    }
+
+    def written(view: Any) -> str:
+        return str(sympy.latex(view, symbol_names=names))
+
+    def column(symbols: Any, form: str = "{}") -> str:
+        return (
+            r"\left[\begin{matrix}"
+            + r"\\".join(form.format(symbol_latex(str(s.value))) for s in symbols)
+            + r"\end{matrix}\right]"
+        )
+
+    N, M, c, Q = map(written, views)
+    lines = [f"{written(to_sympy(s))} &= {written(to_sympy(e))}" for s, e in definitions]
+    dot, tau = r"\dot{{{}}}", r"\tau_{{{}}}"
+    lines.append(f"{column(eq.q, dot)} &= {N} {column(eq.u)}")
+    force = f"{Q} + " if forced else ""
+    lines.append(f"{M} {column(eq.u, dot)} + {c} &= {force}{column(eq.u, tau)}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def symbol_latex(name: str) -> str:
+    """LaTeX of a name: theta_dot with a dot, greek letters, digits as an index, words upright."""
+    import sympy
+
+    if name.endswith("_dot"):
+        return rf"\dot{{{symbol_latex(name[:-4])}}}"
+    head, _, tail = name.partition("_")
+    index = re.fullmatch(r"([A-Za-z]+?)(\d+)", head)
+    if index and not tail:
+        head, tail = index.groups()
+    symbol = str(sympy.latex(sympy.Symbol(head)))
+    plain = re.fullmatch(r"[A-Za-z]", head)
+    if symbol == head and not plain:
+        symbol = rf"\mathrm{{{_escaped(head)}}}"
+    if not tail:
+        return symbol
+    below = _escaped(tail) if len(tail) == 1 or tail.isdigit() else rf"\mathrm{{{_escaped(tail)}}}"
+    return f"{symbol}_{{{below}}}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([_#%&${}])", r"\\\1", text)

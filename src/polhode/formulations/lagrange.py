@@ -1,0 +1,65 @@
+"""Lagrange's equations, as Poincare's with V = I, by differentiating the energies.
+
+    d/dt (dT/dqdot) - dT/dq + dU/dq = Q
+
+The joints are split into single columns, so that the speeds are the rates of
+the coordinates. Nothing of the spatial structure is used beyond the energies,
+which makes this the independent check of the other formulations.
+
+Reference: [KwatnyBlankenship, eq. 37 and the remark after eq. 41].
+"""
+
+from __future__ import annotations
+
+from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, matrix, sqrt, substitute, symbol, vector, zeros
+from polhode.kinematics import Kinematics
+from polhode.model import MarkerWrench, SpringDamper
+
+from .terms import Terms, elastic_energy, speed_forces, spring_energy
+
+
+def terms(kin: Kinematics) -> Terms:
+    """Derive the terms of Lagrange's equations; the links' speeds are q_dot."""
+    momentum = gradient(kin.kinetic, kin.u)  # dT/dqdot, backward in one pass
+    return Terms(
+        kinematics=kin,
+        M=_inertia(momentum, kin.u),
+        velocity=diff_along(momentum, kin.q, kin.u) - gradient(kin.kinetic, kin.q),
+        gravity=gradient(kin.gravitational, kin.q),
+        forces=_applied(kin),
+        convective=lambda: convective_matrix(momentum, kin.q),
+    )
+
+
+def _inertia(momentum: Matrix, u: Matrix) -> Matrix:
+    """M = d2T/dqdot2, the lower triangle mirrored."""
+    J = jacobian(momentum, u)
+    n = len(u)
+    return matrix([[J[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]) if n else zeros(0, 0)
+
+
+def convective_matrix(momentum: Matrix, q: Matrix) -> Matrix:
+    """C = D - D^T / 2 with D = d(M u)/dq.
+
+    Reference: [KwatnyBlankenship, eq. 53b] with V = I, signs reversed.
+    """
+    D = jacobian(momentum, q)
+    return D - D.T / 2
+
+
+def _applied(kin: Kinematics) -> Matrix:
+    """Generalised forces by virtual power: the derivative of each force's power by the speeds."""
+    Q: Matrix = -gradient(elastic_energy(kin) + spring_energy(kin), kin.q)
+    for force in kin.model.forces:
+        if isinstance(force, MarkerWrench):
+            V = kin.velocity(force.marker, axes=force.axes)
+            Q = Q + jacobian(V.vector(), kin.u).T @ vector([*force.torque, *force.force])
+        elif isinstance(force, SpringDamper) and force.damping != 0:
+            p_AB = kin.pose(force.ends[1]).p - kin.pose(force.ends[0]).p
+            rate: Expr = diff_along(sqrt(p_AB @ p_AB), kin.q, kin.u)
+            Q = Q - gradient(rate, kin.u) * (force.damping * rate)
+    for name, law in speed_forces(kin):
+        speed = symbol(name)
+        Q = Q + gradient(kin.quasi.get(speed, speed), kin.u) * law
+    # force laws are written in the speeds of the model
+    return substitute(Q, kin.quasi) if kin.quasi else Q

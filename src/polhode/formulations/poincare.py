@@ -1,0 +1,262 @@
+"""Poincare's equations in the joints' own speeds.
+
+    d/dt (dT/du_k) - sum_jl c_jk^l u_j dT/du_l - v_k(T) + v_k(U) = Q_k
+
+v_k are the vector fields of q_dot = N u, and [v_j, v_k] = sum_l c_jk^l v_l.
+Across a simple joint the fields are left-invariant: along v_k its pose changes
+by X h_k, and the c are constants of its joint map. So derivatives of the
+kinetic energy are brackets of twists, N is never inverted, and what comes out
+has no singularity of the coordinates.
+
+Reference: [KwatnyBlankenship, section III, eq. 40, 52, 53], signs as derived
+here; their p is our u, their V our N.
+"""
+
+from __future__ import annotations
+
+from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, op_counts, sqrt, vector, zeros
+from polhode.graph.linear import sparse_product
+from polhode.kinematics import Kinematics
+from polhode.model import MarkerWrench, SpringDamper
+from polhode.model.algebra import twists
+from polhode.spatial import Pose, Twist, Wrench
+
+from .terms import Terms, elastic_energy, speed_forces
+
+FEW = 3  # speeds; up to here C u is often the shorter text
+
+
+def terms(kin: Kinematics) -> Terms:
+    """Derive the terms of Poincare's equations."""
+    velocity = velocity_terms(kin)
+    if 0 < len(kin.u) <= FEW:
+        velocity = min([velocity, convective_matrix(kin) @ kin.u], key=lambda c: sum(op_counts(c).values()))
+    return Terms(
+        kinematics=kin,
+        M=mass_matrix(kin),
+        velocity=velocity,
+        gravity=gravity_terms(kin),
+        forces=applied_forces(kin),
+        convective=lambda: convective_matrix(kin),
+    )
+
+
+def mass_matrix(kin: Kinematics) -> Matrix:
+    """Assemble the inertia matrix by composite bodies: M = H^T Phi^T M Phi H.
+
+    M_ij = h_j . phi(i, j)^T I_i h_i  for j an ancestor of i.
+
+    Returns M : (nu, nu), both triangles filled.
+
+    Reference: [KwatnyBlankenship, eq. 52b].
+    """
+    n = len(kin.u)
+    M: list[list[Expr]] = [[as_expr(0)] * n for _ in range(n)]
+    for k, link in enumerate(kin.links):
+        for i, h in enumerate(link.H):
+            row = link.first + i
+            for column, entry in _along(kin, k, kin.composite[k] @ h).items():
+                if column <= row or column >= link.first + len(link.H):
+                    M[row][column] = M[column][row] = entry
+            M[row][row] = M[row][row] + link.armature[i]
+    return matrix(M) if n else zeros(0, 0)
+
+
+def _along(kin: Kinematics, k: int, F: Wrench) -> dict[int, Expr]:
+    """The components of a wrench on link k along the joints of k and all before it."""
+    found: dict[int, Expr] = {}
+    for i in kin.ancestors(k):
+        link = kin.links[i]
+        for j, h in enumerate(link.H):
+            found[link.first + j] = h.dot(F)
+        F = link.X @ F if link.parent >= 0 else F
+    return found
+
+
+def velocity_terms(kin: Kinematics) -> Matrix:
+    """Derive the terms quadratic in the speeds.
+
+    With the momentum mu_k of link k and all beyond it, Pi = h.mu along the
+    joints, and the twist V' that a link has from its parent:
+
+    c_k = d/dt(h_k.mu) - [V', h_k].mu - sum_jl u_j c_jk^l (h_l.mu),  udot = 0.
+
+    Returns c : (nu,).  Reference: [KwatnyBlankenship, eq. 40, 53b].
+    """
+    rates = _rates(kin)
+    momenta, changes = _momenta(kin, rates)
+    c: list[Expr] = [as_expr(0)] * len(kin.u)
+    for k, link in enumerate(kin.links):
+        mu, mu_dot = momenta[k], changes[k]
+        along_fields = kin.carried(k, kin.V).cobracket(mu)
+        Pi = [h.dot(mu) for h in twists(link.part.basis)]
+        for l, (a, u) in enumerate(zip(link.armature, link.speeds, strict=True)):
+            Pi[l] = Pi[l] + a * u
+        for i, h in enumerate(link.H):
+            closing = as_expr(0)
+            for u, c_j in zip(link.speeds, link.part.structure, strict=False):
+                for l, p in enumerate(Pi):
+                    if c_j[l, i] != 0:
+                        closing = closing + u * c_j[l, i] * p
+            c[link.first + i] = h.dot(mu_dot - along_fields) - closing
+    return vector(c)
+
+
+def _rates(kin: Kinematics) -> list[Twist]:
+    """Time derivative of every link's twist in its own frame, with constant speeds."""
+    found: list[Twist] = []
+    for k, link in enumerate(kin.links):
+        turning = kin.carried(k, kin.V).bracket(link.motion)
+        found.append(kin.carried(k, found) + turning)
+    return found
+
+
+def _momenta(kin: Kinematics, rates: list[Twist]) -> tuple[list[Wrench], list[Wrench]]:
+    """Momentum of every link and all beyond it, and its time derivative in the link's frame."""
+    mu = [link.inertia @ V for link, V in zip(kin.links, kin.V, strict=True)]
+    mu_dot = [link.inertia @ A for link, A in zip(kin.links, rates, strict=True)]
+    for k in reversed(range(len(mu))):
+        link = kin.links[k]
+        if link.parent >= 0:
+            mu[link.parent] = mu[link.parent] + link.X @ mu[k]
+            mu_dot[link.parent] = mu_dot[link.parent] + link.X @ (mu_dot[k] - link.motion.cobracket(mu[k]))
+    return mu, mu_dot
+
+
+def gravity_terms(kin: Kinematics) -> Matrix:
+    """Derive the gravity terms v_k(U): minus the weight of all beyond along each joint.
+
+    Returns (nu,).  Reference: [KwatnyBlankenship, eq. 53c], with N^T.
+    """
+    found: list[Expr] = [as_expr(0)] * len(kin.u)
+    g: list[Matrix] = []
+    for k, link in enumerate(kin.links):
+        g.append(link.X.R.T @ (kin.model.gravity if link.parent < 0 else g[link.parent]))
+        beyond = kin.composite[k]
+        weight = Wrench(cross(beyond.h, g[k]), g[k] * beyond.m)
+        for i, h in enumerate(link.H):
+            found[link.first + i] = -h.dot(weight)
+    return vector(found)
+
+
+def applied_forces(kin: Kinematics) -> Matrix:
+    """Bring the model's force laws to the speeds: Q_k = h_k . (sum of wrenches beyond).
+
+    Returns Q : (nu,).
+    """
+    wrenches = [Wrench.zero() for _ in kin.links]
+    for force in kin.model.forces:
+        if isinstance(force, MarkerWrench):
+            _press(kin, wrenches, force.marker, force.force, force.torque, in_world=force.axes == "world")
+        elif isinstance(force, SpringDamper):
+            pull = _pull(kin, force)
+            _press(kin, wrenches, force.ends[0], pull, zeros(3), in_world=True)
+            _press(kin, wrenches, force.ends[1], -pull, zeros(3), in_world=True)
+    for k in reversed(range(len(wrenches))):
+        link = kin.links[k]
+        if link.parent >= 0:
+            wrenches[link.parent] = wrenches[link.parent] + link.X @ wrenches[k]
+    Q: list[Expr] = [as_expr(0)] * len(kin.u)
+    for link, F in zip(kin.links, wrenches, strict=True):
+        for i, h in enumerate(link.H):
+            Q[link.first + i] = h.dot(F)
+    index = {u.value: i for i, u in enumerate(kin.u)}
+    for name, law in speed_forces(kin):
+        Q[index[name]] = Q[index[name]] + law
+    slopes = gradient(elastic_energy(kin), kin.q)
+    held: Matrix = sparse_product(kin.N.T, matrix([[e] for e in slopes]))[:, 0] if Q else vector([])
+    return vector(Q) - held
+
+
+def _press(kin: Kinematics, wrenches: list[Wrench], marker: str, force: Matrix, torque: Matrix, in_world: bool) -> None:
+    """Add a force and torque at a marker to the wrench on its link."""
+    k, X_LM = kin.frame(marker)
+    if k < 0:
+        return
+    R_LW = kin.X_W[k].R.T if in_world else X_LM.R
+    wrenches[k] = wrenches[k] + Pose.at(X_LM.p) @ Wrench(R_LW @ torque, R_LW @ force)
+
+
+def _pull(kin: Kinematics, spring: SpringDamper) -> Matrix:
+    """The force of a spring and damper on its first end, in the world."""
+    a, b = spring.ends
+    p_AB = kin.pose(b).p - kin.pose(a).p
+    if spring.length == 0 and spring.damping == 0:
+        return p_AB * spring.stiffness  # no length to divide by
+    l = sqrt(p_AB @ p_AB)
+    along: Matrix = p_AB / l
+    rate: Expr = along @ (kin.velocity(b).v - kin.velocity(a).v)
+    return along * (spring.stiffness * (l - spring.length) + spring.damping * rate)
+
+
+def convective_matrix(kin: Kinematics) -> Matrix:
+    """Assemble the convective matrix C, with C u the velocity terms.
+
+    C_ij = D_ij - D_ji / 2 - sum_ml u_m c_mi^l M_lj,  D_ij = v_j(h_i.mu),
+
+    each element from composite bodies. M_dot - 2 C is not skew in general.
+
+    Returns C : (nu, nu).  Reference: [KwatnyBlankenship, eq. 53b], all three signs reversed.
+    """
+    n = len(kin.u)
+    D: list[list[Expr]] = [[as_expr(0)] * n for _ in range(n)]
+    momenta, _ = _momenta(kin, [Twist.zero() for _ in kin.links])
+    for k, link in enumerate(kin.links):
+        carried = kin.carried(k, kin.V)
+        for j, h in enumerate(link.H):
+            column = link.first + j
+            # what changes along v_j: the twists of k and beyond, and the momentum that k hands to its parent
+            change = carried.bracket(h)
+            changed = {k: change}
+            for i in range(k, len(kin.links)):
+                if i != k and kin.links[i].parent in changed:
+                    changed[i] = kin.links[i].X.back(changed[kin.links[i].parent])
+                if i in changed:
+                    moved = kin.composite[i] @ changed[i]
+                    for r, h_i in enumerate(kin.links[i].H):
+                        D[kin.links[i].first + r][column] = h_i.dot(moved)
+            if link.parent >= 0:
+                handed = link.X @ (kin.composite[k] @ change - h.cobracket(momenta[k]))
+                for row, entry in _along(kin, link.parent, handed).items():
+                    D[row][column] = entry
+    C = [[D[i][j] - D[j][i] / 2 for j in range(n)] for i in range(n)]
+    for link, closing in zip(kin.links, _closing(kin), strict=True):
+        for i in range(len(link.H)):
+            for j in range(n):
+                C[link.first + i][j] = C[link.first + i][j] - closing[i][j]
+    return matrix(C) if n else zeros(0, 0)
+
+
+def _closing(kin: Kinematics) -> list[list[list[Expr]]]:
+    """For each link the rows sum_ml u_m c_mi^l M_lj, l over all that its joint map generates."""
+    n = len(kin.u)
+    found = []
+    for k, link in enumerate(kin.links):
+        rows = [[as_expr(0)] * n for _ in link.H]
+        if any(c != zeros(*c.shape) for c in link.part.structure):
+            M = [_inertia_row(kin, k, h) for h in twists(link.part.basis)]
+            for l, a in enumerate(link.armature):
+                M[l][link.first + l] = M[l][link.first + l] + a
+            for u, c_m in zip(link.speeds, link.part.structure, strict=False):
+                for i in range(len(link.H)):
+                    for l, M_l in enumerate(M):
+                        if c_m[l, i] != 0:
+                            rows[i] = [e + u * c_m[l, i] * f for e, f in zip(rows[i], M_l, strict=True)]
+        found.append(rows)
+    return found
+
+
+def _inertia_row(kin: Kinematics, k: int, h: Twist) -> list[Expr]:
+    """Momentum along a twist of link k for a unit of each speed: a row of the extended inertia matrix."""
+    row = [as_expr(0)] * len(kin.u)
+    for column, entry in _along(kin, k, kin.composite[k] @ h).items():
+        row[column] = entry
+    moved = {k: h}
+    for i in range(k + 1, len(kin.links)):
+        link = kin.links[i]
+        if link.parent in moved:
+            moved[i] = link.X.back(moved[link.parent])
+            F = kin.composite[i] @ moved[i]
+            for j, h_i in enumerate(link.H):
+                row[link.first + j] = h_i.dot(F)
+    return row

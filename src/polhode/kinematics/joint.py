@@ -1,0 +1,182 @@
+"""The kinematics of a joint, from its joint map alone.
+
+Parts and columns count from the body inward, so configurations multiply from
+right to left. Reference: [KwatnyBlankenship, section II].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from polhode.graph import Expr, Matrix, as_matrix, cos, cross, identity, inverse, matrix, op_counts, sin, vector, zeros
+from polhode.graph.linear import sparse_product
+from polhode.model import Joint, Part
+from polhode.model.algebra import columns, coordinates, rank, twists
+from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
+from polhode.spatial.rotation import length
+
+
+def exponential(h: Twist, eps: Expr) -> Pose:
+    """Move by eps along a constant body twist: X = exp(h eps), in closed form.
+
+    With k = |w|:  R = exp(skew(w) eps),
+    p = eps (w.v)/k^2 w + sin(k eps)/k (v - (w.v)/k^2 w) + (1 - cos(k eps))/k^2 w x v.
+    Reference: [KwatnyBlankenship, Prop. 1, eq. 12], the integral carried out.
+    """
+    if h.w == zeros(3):
+        return Pose(identity(3), h.v * eps)
+    k = length(h.w)
+    along = h.w * ((h.w @ h.v) / (k * k))
+    turned = (h.v - along) * (sin(k * eps) / k) + cross(h.w, h.v) * ((1 - cos(k * eps)) / (k * k))
+    return Pose(axis_angle(h.w, eps), along * eps + turned)
+
+
+def part_configuration(part: Part, q: Sequence[Expr]) -> Pose:
+    """The pose of the body across a simple joint: X = lambda_r(q_r) ... lambda_1(q_1).
+
+    Reference: [KwatnyBlankenship, Cor. 1, eq. 15]; the paper's XXeuc.
+    """
+    if part.quaternion:
+        return Pose(quaternion_rotation(*q[:4]), vector(q[4:]) if len(q) > 4 else zeros(3))
+    return _outward([exponential(h, e) for h, e in zip(twists(part.basis), q, strict=True)])
+
+
+def _outward(steps: Sequence[Pose]) -> Pose:
+    return reduce(lambda X, step: step @ X, steps, Pose.identity())
+
+
+def part_rates(part: Part, q: Sequence[Expr]) -> Matrix:
+    """The kinematic matrix of a simple joint: q_dot = Gamma(q) beta.
+
+    Reference: [KwatnyBlankenship, Prop. 2, eq. 16 to 19]; the paper's GammaKin.
+    """
+    if part.quaternion:
+        turn: Matrix = quaternion_rates(*q[:4]) @ part.H[:3]
+        move: Matrix = quaternion_rotation(*q[:4]) @ part.H[3:]
+        return turn if len(q) == 4 else matrix([*turn.rows(), *move.rows()])
+    found = _gamma(twists(part.basis), part.basis, q)
+    return found[:, : part.nu]
+
+
+def _gamma(h: list[Twist], basis: Matrix, q: Sequence[Expr]) -> Matrix:
+    """Solve B(q) q_dot = H beta for columns H that close.
+
+    Seen from the frame after column m the equations are simplest for some m:
+    rotations depend on the middle angle alone, displacements are constant.
+    """
+    steps = [exponential(column, e) for column, e in zip(h, q, strict=True)]
+    turning = [i for i, column in enumerate(h) if column.w != zeros(3)]
+    sliding = [i for i in range(len(h)) if i not in turning]
+    if len(turning) != (rank(basis[:3]) if turning else 0):
+        candidates = [_solved(h, basis, steps, m) for m in range(len(h) + 1)]
+        return min(candidates, key=lambda G: sum(op_counts(G).values()))
+    gamma: list[Matrix] = [zeros(len(h))] * len(h)
+    if len(turning) == 1:
+        gamma[turning[0]] = identity(len(h))[turning[0]]
+    elif turning:
+        # seen after the first turn: [w1, w2, R2^T w3] rates = R1 W beta
+        first, second, third = turning
+        seen = matrix([h[first].w, h[second].w, steps[second].R.T @ h[third].w]).T
+        for i, row in zip(turning, sparse_product(inverse(seen), steps[first].R @ basis[:3]).rows(), strict=True):
+            gamma[i] = row
+    if sliding:
+        # displacements, seen from outside the last turn, or inside the first if they all precede it
+        m = 0 if turning and max(sliding) < min(turning) else max(turning, default=-1) + 1
+        seen_basis = columns([_seen(column, steps, 0, m) for column in h])[3:]
+        for i in turning:
+            drag = _seen(h[i], steps, i, m).v
+            seen_basis = seen_basis - sparse_product(matrix([[e] for e in drag]), matrix([gamma[i]]))
+        slides = matrix([_seen(h[i], steps, i, m).v for i in sliding]).T
+        six = [matrix([*zeros(3, x.shape[1]).rows(), *x.rows()]) for x in (slides, seen_basis)]
+        for i, row in zip(sliding, coordinates(*six).rows(), strict=True):
+            gamma[i] = row
+    return matrix(gamma)
+
+
+def _seen(column: Twist, steps: list[Pose], i: int, m: int) -> Twist:
+    """A twist in the frame before step i, expressed in the frame after step m."""
+    if m > i:
+        return _outward(steps[i:m]) @ column
+    return _outward(steps[m:i]).back(column)
+
+
+def _solved(h: list[Twist], basis: Matrix, steps: list[Pose], m: int) -> Matrix:
+    """The general way: coordinates in the basis, then the inverse."""
+    B = coordinates(basis, columns([_seen(column, steps, i, m) for i, column in enumerate(h)]))
+    turned = coordinates(basis, columns([_seen(column, steps, 0, m) for column in h]))
+    return sparse_product(inverse(B), turned)
+
+
+def _named(joint: Joint, q: Sequence[Expr]) -> list[Expr]:
+    """Check that there is one name for each coordinate."""
+    found = list(q)
+    if len(found) != joint.nq:
+        raise ValueError(
+            f"Joint ({joint.kind}) has {joint.nq} coordinates, found {len(found)}. Give one symbol for each."
+        )
+    return found
+
+
+def _shares(joint: Joint, q: Sequence[Expr]) -> list[tuple[Part, list[Expr]]]:
+    """The parts of a joint, each with its own coordinates."""
+    shares, first = [], 0
+    for part in joint.parts:
+        shares.append((part, list(q[first : first + part.nq])))
+        first += part.nq
+    return shares
+
+
+def configuration(joint: Joint, q: Sequence[Expr]) -> Pose:
+    """The pose of the body across a joint, in the frame of the joint's base.
+
+    X = lambda_p(q_p) ... lambda_1(q_1), part 1 next to the body.
+
+    Reference: [KwatnyBlankenship, eq. 15, 26]; the paper's XXeuc and XXCompnd.
+
+    >>> from polhode.graph import symbols
+    >>> from polhode.model import screw
+    >>> y, s = symbols("y s")
+    >>> configuration(screw("z", pitch=s), [y]).p
+    [0, 0, s*y]
+    """
+    q = _named(joint, q)
+    return _outward([part_configuration(part, share) for part, share in _shares(joint, q)])
+
+
+def kinematic_matrix(joint: Joint, q: Sequence[Expr]) -> Matrix:
+    """The kinematic matrix of a joint: q_dot = diag(Gamma_1, ..., Gamma_p) beta.
+
+    Returns Gamma : (nq, nu).
+
+    Reference: [KwatnyBlankenship, Prop. 2, eq. 25]; the paper's GammaKin and GamCompnd.
+    """
+    q = _named(joint, q)
+    return block_diagonal([part_rates(part, share) for part, share in _shares(joint, q)])
+
+
+def joint_map(joint: Joint, q: Sequence[Expr]) -> Matrix:
+    """The joint map H(q) of a joint: the body's twist across it is H(q) beta.
+
+    Returns H : (6, nu), constant for a simple joint.
+
+    Reference: [KwatnyBlankenship, Prop. 3, eq. 27, 28]; the paper's HCompnd.
+    """
+    q = _named(joint, q)
+    found: list[Twist] = []
+    X = Pose.identity()
+    for part, share in _shares(joint, q):
+        found += [X.back(h) for h in twists(part.H)]
+        X = part_configuration(part, share) @ X
+    return columns(found)
+
+
+def block_diagonal(blocks: Sequence[Matrix]) -> Matrix:
+    """Put matrices along the diagonal."""
+    width = sum(block.shape[1] for block in blocks)
+    rows, first = [], 0
+    for block in blocks:
+        for row in block.rows():
+            rows.append([0] * first + list(row) + [0] * (width - first - block.shape[1]))
+        first += block.shape[1]
+    return Matrix((len(rows), width), [e for row in rows for e in row]) if rows else as_matrix(zeros(0, width))

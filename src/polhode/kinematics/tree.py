@@ -1,0 +1,280 @@
+"""The tree of simple joints, and what follows from it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, vector, zeros
+from polhode.model import WORLD, Joint, Model, Part
+from polhode.model.algebra import coordinates, twists
+from polhode.model.body import Body
+from polhode.spatial import Inertia, Pose, Twist
+from polhode.spatial.vectors import combine
+
+from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One simple joint and the frame it carries.
+
+    A body on a joint of several parts has a link for each; the last carries
+    the inertia, the ones before it are frames without mass.
+
+    parent   : index of the link before it, -1 for the world
+    X        : X_PL(q), pose in the parent link
+    first    : index of its first speed
+    H        : joint twists, constant in the link's own frame
+    speeds   : the speeds u along them
+    armature : inertia that each speed drives besides the bodies'
+    """
+
+    parent: int
+    part: Part
+    X: Pose
+    first: int
+    H: tuple[Twist, ...]
+    speeds: tuple[Expr, ...]
+    inertia: Inertia
+    armature: tuple[Expr, ...]
+
+    @property
+    def motion(self) -> Twist:
+        """The twist that its own speeds add: H u."""
+        return combine(self.H, self.speeds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kinematics:
+    """A model's links with their poses, twists and Jacobians.
+
+    q, u  : symbols of the coordinates (nq,) and speeds (nu,)
+    N     : q_dot = N u, (nq, nu)
+    quasi : the speeds the model names, where u are others: in terms of q and u
+    """
+
+    model: Model
+    links: tuple[Link, ...]
+    q: Matrix
+    u: Matrix
+    N: Matrix
+    quasi: dict[Expr, Expr]
+    carriers: dict[str, int]  # link of each body
+
+    @cached_property
+    def X_W(self) -> list[Pose]:
+        """Pose of every link in the world."""
+        found: list[Pose] = []
+        for link in self.links:
+            found.append(link.X if link.parent < 0 else found[link.parent] @ link.X)
+        return found
+
+    @cached_property
+    def V(self) -> list[Twist]:
+        """Twist of every link, in its own frame: V_k = X^-1 V_p + H u.
+
+        Reference: [KwatnyBlankenship, eq. 47].
+        """
+        found: list[Twist] = []
+        for k, link in enumerate(self.links):
+            found.append(self.carried(k, found) + link.motion)
+        return found
+
+    def carried(self, k: int, V: list[Twist]) -> Twist:
+        """The twist that link k has from its parent, in its own frame."""
+        link = self.links[k]
+        return Twist.zero() if link.parent < 0 else link.X.back(V[link.parent])
+
+    def ancestors(self, k: int) -> Iterator[int]:
+        """Link k and all before it, outermost first."""
+        while k >= 0:
+            yield k
+            k = self.links[k].parent
+
+    @cached_property
+    def composite(self) -> list[Inertia]:
+        """Inertia of every link and all beyond it, in its own frame: phi^T M phi summed outside in.
+
+        Reference: [KwatnyBlankenship, eq. 52b].
+        """
+        found = [link.inertia for link in self.links]
+        for k in reversed(range(len(found))):
+            link = self.links[k]
+            if link.parent >= 0:
+                found[link.parent] = found[link.parent] + link.X @ found[k]
+        return found
+
+    def frame(self, name: str) -> tuple[int, Pose]:
+        """The link that carries a marker or body, and the pose in it."""
+        body, pose = self.model.frame(name)
+        return (-1 if body == WORLD else self.carriers[body]), pose
+
+    def pose(self, name: str) -> Pose:
+        """Pose of a marker or body in the world. For the last one: the paper's XEndEf."""
+        k, X = self.frame(name)
+        return X if k < 0 else self.X_W[k] @ X
+
+    def velocity(self, name: str, axes: str = "world") -> Twist:
+        """Angular velocity and velocity of the origin of a marker or body."""
+        k, X = self.frame(name)
+        V = Twist.zero() if k < 0 else X.back(self.V[k])
+        if _axes(axes) == "marker":
+            return V
+        R = self.pose(name).R
+        return Twist(R @ V.w, R @ V.v)
+
+    def jacobian(self, name: str, axes: str = "world") -> Matrix:
+        """The (6, nu) matrix from the speeds to the velocity of a marker or body."""
+        k, _ = self.frame(name)
+        found = [zeros(6)] * len(self.u)
+        here = self.pose(name)
+        for i in self.ancestors(k):
+            for j, h in enumerate(self.links[i].H):
+                w = self.X_W[i].R @ h.w
+                column = Twist(w, self.X_W[i].R @ h.v + cross(w, here.p - self.X_W[i].p))
+                if _axes(axes) == "marker":
+                    column = Twist(here.R.T @ column.w, here.R.T @ column.v)
+                found[self.links[i].first + j] = column.vector()
+        return matrix(found).T if found else zeros(6, 0)
+
+    @cached_property
+    def kinetic(self) -> Expr:
+        """Kinetic energy, the sum over links of V.(M V)/2."""
+        total = as_expr(0)
+        for link, V in zip(self.links, self.V, strict=True):
+            if link.inertia != Inertia.zero():
+                total = total + V.dot(link.inertia @ V)
+        for body in self.model.bodies:
+            for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):
+                speed = symbol(name)
+                total = total + a * self.quasi.get(speed, speed) ** 2
+        return total / 2
+
+    @cached_property
+    def total(self) -> Inertia:
+        """Inertia of everything that moves, about the origin of the world."""
+        whole = Inertia.zero()
+        for link, inertia in zip(self.links, self.composite, strict=True):
+            if link.parent < 0:
+                whole = whole + link.X @ inertia
+        return whole
+
+    @cached_property
+    def first_moment(self) -> Matrix:
+        """Mass times centre of mass of everything that moves, in the world."""
+        moments = [(link.inertia.m, link.inertia.h) for link in self.links]
+        whole = zeros(3)
+        for k in reversed(range(len(moments))):
+            (m, h), link = moments[k], self.links[k]
+            moved = link.X.R @ h + link.X.p * m
+            if link.parent < 0:
+                whole = whole + moved
+            else:
+                above = moments[link.parent]
+                moments[link.parent] = (above[0] + m, above[1] + moved)
+        return whole
+
+    @property
+    def mass(self) -> Expr:
+        """Mass of everything that moves."""
+        total = as_expr(0)
+        for link in self.links:
+            total = total + link.inertia.m
+        return total
+
+    @property
+    def center_of_mass(self) -> Matrix:
+        """Centre of mass of everything that moves, in the world."""
+        if self.mass == 0:
+            raise ValueError(f"Model {self.model.name!r} has no mass, so no centre of mass.")
+        return self.first_moment / self.mass
+
+    @cached_property
+    def gravitational(self) -> Expr:
+        """Potential energy of gravity, zero at the origin of the world. The paper's GravPotChn, corrected."""
+        energy: Expr = -(self.model.gravity @ self.first_moment)
+        return energy
+
+
+def _axes(axes: str) -> str:
+    if axes not in ("world", "marker"):
+        raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
+    return axes
+
+
+def derive(model: Model, rates: bool = False) -> Kinematics:
+    """Lay out a model as links.
+
+    rates : split every joint into single columns, so that the speeds are the
+            rates of the coordinates (Lagrange's choice V = I)
+    """
+    merged = model.merged()
+    links: list[Link] = []
+    carriers: dict[str, int] = {}
+    q: list[Expr] = []
+    u: list[Expr] = []
+    blocks = []
+    quasi: dict[Expr, Expr] = {}
+    for body in merged.bodies:
+        joint = body.joint.split() if rates else body.joint
+        names = [symbol(name) for name in joint.coordinates()]
+        speeds = [symbol(name) for name in joint.speeds()]
+        parent = -1 if body.parent == WORLD else carriers[body.parent]
+        links += _links(body, joint.parts, names, speeds, parent, len(links), len(u))
+        carriers[body.name] = len(links) - 1
+        blocks.append(kinematic_matrix(joint, names))
+        if rates:
+            quasi |= _quasi(body.joint, names, speeds)
+        q += names
+        u += speeds
+    return Kinematics(
+        model=merged,
+        links=tuple(links),
+        q=vector(q),
+        u=vector(u),
+        N=block_diagonal(blocks),
+        quasi=quasi,
+        carriers=carriers,
+    )
+
+
+def _quasi(joint: Joint, q: list[Expr], rates: list[Expr]) -> dict[Expr, Expr]:
+    """The speeds of a joint in terms of the rates of its coordinates: H beta = B(q) q_dot, part by part."""
+    found: dict[Expr, Expr] = {}
+    first = 0
+    for part in joint.parts:
+        single = Joint(kind="", parts=(part,), q=joint.coordinates()[first : first + part.nq]).split()
+        B = joint_map(single, q[first : first + part.nq])
+        own = coordinates(part.H, B) @ vector(rates[first : first + part.nu])
+        found |= dict(zip([symbol(name) for name in joint.speeds()[first : first + part.nu]], own, strict=True))
+        first += part.nu
+    return found
+
+
+def _links(
+    body: Body, parts: tuple[Part, ...], q: list[Expr], u: list[Expr], parent: int, index: int, first: int
+) -> list[Link]:
+    """The links of one body, from its parent outward: the last part of the joint comes first."""
+    shares = []
+    at_q = at_u = 0
+    for part in parts:
+        shares.append((part, q[at_q : at_q + part.nq], at_u))
+        at_q, at_u = at_q + part.nq, at_u + part.nu
+    found: list[Link] = []
+    for part, share, offset in reversed(shares):
+        X = part_configuration(part, share)
+        found.append(
+            Link(
+                parent=parent if not found else index + len(found) - 1,
+                part=part,
+                X=body.pose @ X if not found else X,
+                first=first + offset,
+                H=tuple(twists(part.H)),
+                speeds=tuple(u[offset : offset + part.nu]),
+                inertia=body.total if len(found) == len(shares) - 1 else Inertia.zero(),
+                armature=body.joint.armature[offset : offset + part.nu],
+            )
+        )
+    return found
