@@ -1,7 +1,137 @@
 """Dynamics of machines, as a pipeline of stages:
 
-graph    scalar expressions as one shared graph, with derivatives and matrices
-compile  expressions to native code, C99 or NumPy
+graph         scalar expressions as one shared graph, with derivatives and matrices
+compile       expressions to native code, C99 or NumPy
+spatial       poses, twists, wrenches and inertias
+model         bodies, joints and forces: what the user said
+formats       URDF, MJCF and TOML files
+kinematics    poses, twists and Jacobians of the tree
+formulations  one file per paper, from kinematics to the terms of the equations
+equations     the equations of motion in canonical form, and their compiled calls
+cli           the command `polhode`
+
+    import polhode as ph
+    model = ph.load("panda.urdf")
+    eq = ph.formulate(model)
+    dyn = eq.compile()
+    dyn.forward_dynamics(q, u, tau)
 """
 
-__version__ = "0.1.0"
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.2.0"
+
+_PUBLIC = {
+    "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan sqrt exp log tanh atan2 evaluate substitute",
+    "model": "Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical universal "
+    "planar spherical free weld",
+    "formats": "load save",
+    "kinematics": "configuration kinematic_matrix joint_map",
+    "equations": "formulate Equations Dynamics",
+}
+_STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
+
+if TYPE_CHECKING:
+    from .equations import Dynamics, Equations, formulate
+    from .formats import load, save
+    from .graph import (
+        Expr,
+        Matrix,
+        atan2,
+        cos,
+        evaluate,
+        exp,
+        log,
+        matrix,
+        pi,
+        sin,
+        sqrt,
+        substitute,
+        symbol,
+        symbols,
+        tan,
+        tanh,
+        vector,
+    )
+    from .kinematics import configuration, joint_map, kinematic_matrix
+    from .model import (
+        TIME,
+        Builder,
+        Joint,
+        Limits,
+        Model,
+        ModelError,
+        compound,
+        cylindrical,
+        free,
+        joint,
+        planar,
+        prismatic,
+        revolute,
+        screw,
+        spherical,
+        universal,
+        weld,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """Import a stage when one of its names is first used."""
+    if name not in _STAGE_OF:
+        raise AttributeError(f"module 'polhode' has no attribute {name!r}")
+    found = getattr(import_module(f"polhode.{_STAGE_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_STAGE_OF])
+
+
+__all__ = [
+    "TIME",
+    "Builder",
+    "Dynamics",
+    "Equations",
+    "Expr",
+    "Joint",
+    "Limits",
+    "Matrix",
+    "Model",
+    "ModelError",
+    "atan2",
+    "compound",
+    "configuration",
+    "cos",
+    "cylindrical",
+    "evaluate",
+    "exp",
+    "formulate",
+    "free",
+    "joint",
+    "joint_map",
+    "kinematic_matrix",
+    "load",
+    "log",
+    "matrix",
+    "pi",
+    "planar",
+    "prismatic",
+    "revolute",
+    "save",
+    "screw",
+    "sin",
+    "spherical",
+    "sqrt",
+    "substitute",
+    "symbol",
+    "symbols",
+    "tan",
+    "tanh",
+    "universal",
+    "vector",
+    "weld",
+]

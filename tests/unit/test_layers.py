@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polhode
 
-STAGES = ["graph", "compile", "spatial", "model", "formats", "kinematics", "formulations", "equations", "cli"]  # in the order of the pipeline
+# in the order of the pipeline
+STAGES = ["graph", "compile", "spatial", "model", "formats", "kinematics", "formulations", "equations", "cli"]
 ROOT = Path(polhode.__file__).parent
 
 

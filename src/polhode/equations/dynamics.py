@@ -32,7 +32,7 @@ class Dynamics:
     def __init__(self, equations: Equations, values: Mapping[Any, Any], target: str = "llvm") -> None:
         self.equations = equations
         self.target = target
-        self.values = _values(equations, values)
+        self.values = parameter_values(equations, values)
         left = [s for s in equations.parameters if s not in self.values]
         self.parameters: tuple[str, ...] = tuple(str(s.value) for s in left)
         self._p = vector(left)
@@ -69,7 +69,7 @@ class Dynamics:
         """udot(q, u, tau) from M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
         tau = _fresh("tau", eq.u)
-        _require_inertia(eq)
+        require_inertia(eq)
         udot = solve(eq.M, eq.Q + tau - eq.c)
         return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, udot)
 
@@ -170,7 +170,7 @@ class Call:
         return repr(self.function)
 
 
-def _values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
+def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
     """Check the values of parameters; keys may be names or symbols."""
     known = {str(s.value): s for s in equations.parameters}
     found: dict[Expr, Expr] = {}
@@ -194,7 +194,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _require_inertia(eq: Equations) -> None:
+def require_inertia(eq: Equations) -> None:
     """Refuse speeds that move nothing: their accelerations are not determined."""
     idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
     if idle:

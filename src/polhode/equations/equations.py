@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polhode import formulations
-from polhode.formulations import Terms
+from polhode.formulations import Terms, lagrange, poincare
 from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, free_symbols, op_counts
 from polhode.kinematics import Kinematics, derive
@@ -24,7 +23,7 @@ from polhode.model import TIME, Model
 if TYPE_CHECKING:
     from .dynamics import Dynamics
 
-METHODS = {"poincare": formulations.poincare.terms, "lagrange": formulations.lagrange.terms}
+METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms}
 
 
 def formulate(model: Model, method: str = "poincare") -> Equations:

@@ -6,8 +6,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import Expr, Matrix, intermediates, to_sympy, tree_size
+from polhode.graph import Expr, Matrix, identity, intermediates, to_sympy, tree_size
 from polhode.graph.printing import READABLE
+from polhode.graph.views import sympy_latex
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -63,8 +64,6 @@ def simplified(e: Any) -> Any:
 
 def latex(equations: Equations, simplify: bool = False) -> str:
     """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables."""
-    import sympy
-
     eq = equations
     parts: list[Matrix] = [eq.N, eq.M, eq.c, eq.Q]
     forced = any(e != 0 for e in eq.Q)
@@ -82,21 +81,20 @@ def latex(equations: Equations, simplify: bool = False) -> str:
     }
 
     def written(view: Any) -> str:
-        return str(sympy.latex(view, symbol_names=names))
+        return sympy_latex(view, symbol_names=names)
 
-    def column(symbols: Any, form: str = "{}") -> str:
-        return (
-            r"\left[\begin{matrix}"
-            + r"\\".join(form.format(symbol_latex(str(s.value))) for s in symbols)
-            + r"\end{matrix}\right]"
-        )
+    def column(names: list[str]) -> str:
+        return r"\left[\begin{matrix}" + r"\\".join(names) + r"\end{matrix}\right]"
 
+    q, u = ([str(s.value) for s in part] for part in (eq.q, eq.u))
     N, M, c, Q = map(written, views)
     lines = [f"{written(to_sympy(s))} &= {written(to_sympy(e))}" for s, e in definitions]
-    dot, tau = r"\dot{{{}}}", r"\tau_{{{}}}"
-    lines.append(f"{column(eq.q, dot)} &= {N} {column(eq.u)}")
+    if not (identity(len(u)) == eq.N and u == [f"{name}_dot" for name in q]):
+        rates = column([symbol_latex(f"{name}_dot") for name in q])
+        lines.append(f"{rates} &= {N} {column([symbol_latex(name) for name in u])}")
     force = f"{Q} + " if forced else ""
-    lines.append(f"{M} {column(eq.u, dot)} + {c} &= {force}{column(eq.u, tau)}")
+    tau = column([rf"\tau_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in u])
+    lines.append(f"{M} {column([symbol_latex(f'{name}_dot') for name in u])} + {c} &= {force}{tau}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
@@ -104,6 +102,8 @@ def symbol_latex(name: str) -> str:
     """LaTeX of a name: theta_dot with a dot, greek letters, digits as an index, words upright."""
     import sympy
 
+    if name.endswith("_dot_dot"):
+        return rf"\ddot{{{symbol_latex(name[:-8])}}}"
     if name.endswith("_dot"):
         return rf"\dot{{{symbol_latex(name[:-4])}}}"
     head, _, tail = name.partition("_")

@@ -1,5 +1,6 @@
 """Readers and writers: URDF, MJCF and Polhode's own TOML."""
 
-from .load import load
+from .files import load
+from .toml_writer import save
 
-__all__ = ["load"]
+__all__ = ["load", "save"]

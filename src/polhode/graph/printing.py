@@ -64,11 +64,11 @@ def intermediates(exprs: Exprs, prefix: str = "x", limit: int = READABLE) -> tup
 def text(e: Expr) -> str:
     """Write an expression in infix: with named parts if it is long, its size if it is large."""
     if tree_size(e) <= READABLE:
-        return _infix(e)
+        return infix(e)
     if _operations(e) > 2 * READABLE:
         return summary(e)
     definitions, (reduced,) = intermediates(e)
-    return _infix(reduced) + _where(definitions)
+    return infix(reduced) + _where(definitions)
 
 
 def _operations(exprs: Exprs) -> int:
@@ -76,9 +76,7 @@ def _operations(exprs: Exprs) -> int:
 
 
 def _where(definitions: list[tuple[Expr, Expr]]) -> str:
-    return "".join(
-        f"\n{'where' if k == 0 else '     '} {s.value} = {_infix(e)}" for k, (s, e) in enumerate(definitions)
-    )
+    return "".join(f"\n{'where' if k == 0 else '     '} {s.value} = {infix(e)}" for k, (s, e) in enumerate(definitions))
 
 
 def summary(exprs: Exprs) -> str:
@@ -101,7 +99,7 @@ def matrix_text(m: Matrix) -> str:
 
 def _rows(m: Matrix) -> str:
     if len(m.shape) == 1:
-        return "[" + ", ".join(_infix(e) for e in m.entries) + "]"
+        return "[" + ", ".join(infix(e) for e in m.entries) + "]"
     return "[" + ",\n ".join(_rows(row) for row in m.rows()) + "]"
 
 
@@ -168,7 +166,7 @@ def _whole(value: int) -> str:
     return str(value) if bits <= 400 else f"<about 2**{bits}>"
 
 
-def _infix(root: Expr) -> str:
+def infix(root: Expr) -> str:
     written: dict[Expr, _Text] = {}
     for e in topological(root):
         written[e] = _write(e, [written[a] for a in e.args])

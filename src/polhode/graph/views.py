@@ -222,15 +222,25 @@ def latex(expr: Expr | Matrix | Entries, named: bool | None = None, prefix: str 
     prefix : of the names of the intermediate variables
     name   : LaTeX of what the expression is, to write name = expression
     """
-    import sympy
-
     expr = _one_or_matrix(expr)
     if named is None:
         named = tree_size(expr) > READABLE
     if not named:
-        return (f"{name} = " if name else "") + str(sympy.latex(to_sympy(expr)))
+        return (f"{name} = " if name else "") + sympy_latex(to_sympy(expr))
     definitions, reduced = intermediates(expr, prefix)
     body = reduced[0] if isinstance(expr, Expr) else Matrix(expr.shape, reduced)
-    lines = [f"{sympy.latex(to_sympy(s))} &= {sympy.latex(to_sympy(e))}" for s, e in definitions]
-    lines.append(f"{name} &= {sympy.latex(to_sympy(body))}")
+    lines = [f"{sympy_latex(to_sympy(s))} &= {sympy_latex(to_sympy(e))}" for s, e in definitions]
+    lines.append(f"{name} &= {sympy_latex(to_sympy(body))}")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def sympy_latex(expr: Any, **options: Any) -> str:
+    """Write SymPy's LaTeX with decimals as short as they can be: 0.35, not 0.34999999999999998."""
+    import sympy
+
+    def short(x: Any) -> Any:
+        text = repr(float(x))
+        return sympy.Float(text, max(1, len(text.split("e")[0].replace("-", "").replace(".", "").lstrip("0"))))
+
+    found = expr.atoms(sympy.Float)
+    return str(sympy.latex(expr.xreplace({x: short(x) for x in found}) if found else expr, **options))

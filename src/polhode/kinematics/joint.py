@@ -55,8 +55,8 @@ def part_rates(part: Part, q: Sequence[Expr]) -> Matrix:
         turn: Matrix = quaternion_rates(*q[:4]) @ part.H[:3]
         move: Matrix = quaternion_rotation(*q[:4]) @ part.H[3:]
         return turn if len(q) == 4 else matrix([*turn.rows(), *move.rows()])
-    found = _gamma(twists(part.basis), part.basis, q)
-    return found[:, : part.nu]
+    found: Matrix = _gamma(twists(part.basis), part.basis, q)[:, : part.nu]
+    return found
 
 
 def _gamma(h: list[Twist], basis: Matrix, q: Sequence[Expr]) -> Matrix:

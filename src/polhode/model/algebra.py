@@ -31,10 +31,9 @@ def rank(columns: Matrix) -> int:
     import numpy as np
 
     found = sampled(columns)
-    lengths = np.linalg.norm(found, axis=0)
-    if not lengths.all():
-        found, lengths = found[:, lengths > 0], lengths[lengths > 0]
-    return int(np.linalg.matrix_rank(found / lengths, tol=_SMALL)) if found.size else 0
+    largest = np.abs(found).max(axis=0, initial=0.0)
+    found = found[:, largest > 0] / largest[largest > 0]
+    return int(np.linalg.matrix_rank(found, tol=_SMALL)) if found.size else 0
 
 
 def twists(H: Matrix) -> list[Twist]:

@@ -40,7 +40,8 @@ class Body:
     def quantities(self) -> list[Expr]:
         """Every constant expression of the body."""
         geometry = [*self.pose.R.entries, *self.pose.p, *self.com, *self.inertia.entries]
-        return [*self.joint.quantities, *geometry, self.mass]
+        welded = [self.welded.m, *self.welded.h, *self.welded.I.entries]
+        return [*self.joint.quantities, *geometry, self.mass, *welded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

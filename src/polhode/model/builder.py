@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any
 
 from polhode.spatial import Pose
@@ -69,6 +70,7 @@ class Builder:
                   xy xz yz, or 3 x 3. The default is a point mass.
         """
         what = f"Body {name!r}"
+        _require_text(what, name=name, parent=parent)
         if not isinstance(joint, Joint):
             raise fault(f'{what}: joint is {joint!r:.60}, expected a joint such as revolute("z").')
         R = values.rotation(what, rotation, rpy, quaternion)
@@ -96,12 +98,13 @@ class Builder:
     ) -> None:
         """Add a named frame fixed to a body or to "world"."""
         what = f"Marker {name!r}"
+        _require_text(what, name=name, body=body)
         R = values.rotation(what, rotation, rpy, quaternion)
         self.markers.append(Marker(name=name, body=body, pose=Pose(R, values.entries(at, 3, f"{what}: at"))))
 
     def spring(self, a: str, b: str, *, stiffness: Any, length: Any, damping: Any = 0, name: str = "") -> None:
         """Put a spring and damper between two markers or bodies' origins."""
-        name = name or f"spring {a} {b}"
+        name = name or self._unique(f"spring {a} {b}")
         found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
                  (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
         self.forces.append(SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2]))
@@ -110,7 +113,7 @@ class Builder:
         self, marker: str, *, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: str = "world", name: str = ""
     ) -> None:
         """Apply a force and torque at a marker, in the axes of "world" or of the "marker"."""
-        name = name or f"wrench at {marker}"
+        name = name or self._unique(f"wrench at {marker}")
         if axes not in ("world", "marker"):
             raise fault(f'Wrench {name!r}: axes is {axes!r:.60}, expected "world" or "marker".')
         self.forces.append(
@@ -125,13 +128,18 @@ class Builder:
 
     def force(self, speed: str, value: Any, name: str = "") -> None:
         """Apply a generalised force to a speed: any expression of q, u, t and parameters."""
-        name = name or f"force on {speed}"
+        name = name or self._unique(f"force on {speed}")
         self.forces.append(SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
 
     def potential(self, energy: Any, name: str = "") -> None:
         """Add a potential energy: any expression of q and parameters."""
-        name = name or f"potential {sum(isinstance(f, Potential) for f in self.forces) + 1}"
+        name = name or self._unique("potential")
         self.forces.append(Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
+
+    def _unique(self, name: str) -> str:
+        """A name for a force that has none, counted where it is taken."""
+        taken = {force.name for force in self.forces}
+        return next(n for n in chain([name], (f"{name} {k}" for k in count(2))) if n not in taken)
 
     def coupling(self, coordinate: str, of: str, ratio: Any = 1, offset: Any = 0) -> None:
         """Say that a coordinate follows another: q = ratio * q_of + offset."""
@@ -155,3 +163,9 @@ class Builder:
             notes=tuple(self.notes),
             literal=self.literal,
         )
+
+
+def _require_text(what: str, **names: Any) -> None:
+    for key, value in names.items():
+        if not isinstance(value, str):
+            raise fault(f"{what}: {key} is {value!r:.60}, expected the name as text.")

@@ -7,8 +7,9 @@ H beta, in the axes of the body. Reference: [KwatnyBlankenship, section II].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from polhode.graph import Expr, Matrix, as_matrix, const, matrix
@@ -66,7 +67,7 @@ class Joint:
     q, u      : names of coordinates and speeds; None makes them from the name
     damping, friction, armature : per speed
     stiffness, rest             : per coordinate
-    limits    : per coordinate, or none
+    limits    : per coordinate, or none at all
     passive   : whether damping, friction and stiffness act, or are only kept
     """
 
@@ -99,6 +100,9 @@ class Joint:
         """Every expression of the joint."""
         maps = [e for part in self.parts for e in part.H.entries]
         return [*maps, *self.damping, *self.friction, self.friction_speed, *self.armature, *self.stiffness, *self.rest]
+
+    def __repr__(self) -> str:
+        return f"Joint({self.kind!r}, name={self.name!r}, nq={self.nq}, nu={self.nu})"
 
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates."""
@@ -175,18 +179,21 @@ def joint(
     if H.shape[0] != 6 or H.shape[1] < 1:
         raise fault(f"{what}: joint map has shape {H.shape}, expected (6, r) with r at least 1: angular rows first.")
     H = Matrix(H.shape, [values.scalar(e, f"{what}: joint map entry") for e in H.entries])
-    sizes = [H.shape[1]] if split is None else list(split)
-    if sum(sizes) != H.shape[1] or min(sizes, default=0) < 1:
+    sizes: list[Any] = [H.shape[1]] if split is None else list(split) if isinstance(split, (list, tuple)) else [split]
+    whole = all(isinstance(size, int) and size > 0 for size in sizes)
+    if not whole or sum(sizes) != H.shape[1]:
         raise fault(f"{what}: split={sizes} does not divide the {H.shape[1]} columns of the joint map.")
     parts, first = [], 0
     for size in sizes:
         parts.append(_part(H[:, first : first + size], quaternion and size > 1, nonholonomic, what))
         first += size
-    return _finished(Joint(kind=kind or "joint map", parts=tuple(parts)), what, options)
+    return finished(Joint(kind=kind or "joint map", parts=tuple(parts)), what, options)
 
 
 def _part(H: Matrix, quaternion: bool, nonholonomic: bool, what: str) -> Part:
     r = H.shape[1]
+    if not all(map(math.isfinite, sampled(H).flat)):
+        raise fault(f"{what}: the joint map is not finite for general values of its symbols.")
     if (found := rank(H)) < r:
         raise fault(
             f"{what}: the {r} columns of the joint map have rank {found}, expected independent columns. "
@@ -217,7 +224,7 @@ def _require_turning(basis: Matrix, what: str) -> None:
         )
 
 
-def _finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
+def finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
     """Check the options that every joint has, and put them in."""
     known = {
         "name",
@@ -240,11 +247,13 @@ def _finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
     if not isinstance(name, str):
         raise fault(f"{what}: name is {name!r:.60}, expected text.")
     found["name"] = name
-    found["passive"] = bool(options.get("passive", True))
+    found["passive"] = options.get("passive", True)
+    if not isinstance(found["passive"], bool):
+        raise fault(f"{what}: passive is {found['passive']!r:.60}, expected True or False.")
     for key, n in (("q", made.nq), ("u", made.nu)):
         given = options.get(key)
         if given is not None:
-            names = (given,) if isinstance(given, (str, Expr)) else tuple(given)
+            names = tuple(given) if isinstance(given, (list, tuple, Matrix)) else (given,)
             names = tuple(e.value if isinstance(e, Expr) and e.op == "symbol" else e for e in names)
             if len(names) != n or not all(isinstance(e, str) and e for e in names):
                 raise fault(
@@ -281,36 +290,38 @@ def _finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
 
 
 def _limits(given: Any, n: int, what: str) -> tuple[Limits, ...]:
-    if given is None:
+    if given is None or (isinstance(given, (list, tuple)) and not given):
         return ()
-    rows = (
-        [given]
-        if isinstance(given, (Limits, dict))
-        or (len(given) == 2 and not isinstance(given[0], (Limits, dict, list, tuple)))
-        else list(given)
+    pair = (
+        isinstance(given, (list, tuple)) and len(given) == 2 and not isinstance(given[0], (Limits, dict, list, tuple))
     )
-    found = []
-    for row in rows:
-        if isinstance(row, Limits):
-            found.append(row)
-            continue
-        try:
-            made = Limits(**row) if isinstance(row, dict) else Limits(lower=row[0], upper=row[1])
-            ok = all(x is None or float(x) == float(x) for x in (made.lower, made.upper, made.speed, made.effort))
-        except (TypeError, ValueError, IndexError):
-            ok = False
-        if not ok:
-            raise fault(
-                f"{what}: limits {row!r:.60}, expected (lower, upper) or lower, upper, speed, effort as numbers."
-            )
-        found.append(made)
-    if len(found) != n:
-        raise fault(f"{what}: {len(found)} limits for {n} coordinates. Give one for each.")
-    return tuple(found)
+    rows = list(given) if isinstance(given, (list, tuple)) and not pair else [given]
+    if len(rows) != n:
+        raise fault(f"{what}: {len(rows)} limits for {n} coordinates. Give one for each.")
+    return tuple(_limit(row, what) for row in rows)
+
+
+def _limit(row: Any, what: str) -> Limits:
+    expected = "expected (lower, upper) or lower, upper, speed, effort as numbers"
+    if isinstance(row, (list, tuple)) and len(row) == 2:
+        row = {"lower": row[0], "upper": row[1]}
+    names = [f.name for f in fields(Limits)]
+    found = {name: getattr(row, name) for name in names} if isinstance(row, Limits) else row
+    if not isinstance(found, dict) or set(found) - set(names):
+        raise fault(f"{what}: limits {row!r:.60}, {expected}.")
+    for name, x in found.items():
+        if x is not None and (isinstance(x, bool) or not isinstance(x, (int, float)) or math.isnan(x)):
+            raise fault(f"{what}: limit {name} is {x!r:.60}, {expected}.")
+    lower, upper = found.get("lower"), found.get("upper")
+    if lower is not None and upper is not None and lower > upper:
+        raise fault(f"{what}: lower limit {lower:g} is above the upper limit {upper:g}.")
+    return Limits(**found)
 
 
 def compound(joints: Sequence[Any], kind: str = "compound", **options: Any) -> Joint:
     """Join joints into one: the first is next to the body, the last next to its parent.
+
+    Damping, limits and the other options of the joints stay, unless given anew.
 
     Reference: [KwatnyBlankenship, section II.D].
 
@@ -318,9 +329,22 @@ def compound(joints: Sequence[Any], kind: str = "compound", **options: Any) -> J
     >>> compound([y, z]).nu
     2
     """
-    if not joints or not all(isinstance(j, Joint) for j in joints):
-        raise fault(f"Joint ({kind}): expected a list of joints, found {joints!r:.60}.")
-    parts = tuple(part for j in joints for part in j.parts)
+    what = f"Joint {options['name']!r}" if options.get("name") else f"Joint ({kind})"
+    found = list(joints) if isinstance(joints, (list, tuple)) else []
+    if not found or not all(isinstance(j, Joint) for j in found):
+        raise fault(f"{what}: expected a list of joints.")
     for key in ("damping", "friction", "armature", "stiffness", "rest"):
-        options.setdefault(key, [e for j in joints for e in getattr(j, key)])
-    return _finished(Joint(kind=kind, parts=parts), f"Joint ({kind})", options)
+        options.setdefault(key, [e for j in found for e in getattr(j, key)])
+    for key in ("passive", "friction_speed"):
+        given = {getattr(j, key) for j in found if key == "passive" or any(e != 0 for e in j.friction)}
+        if key not in options and len(given) > 1:
+            raise fault(f"{what}: its joints differ in {key}. Give {key}= for the whole.")
+        if given:
+            options.setdefault(key, given.pop())
+    if any(j.limits for j in found):
+        options.setdefault("limits", [limit for j in found for limit in j.limits or (Limits(),) * j.nq])
+    for key in ("q", "u"):
+        if all(getattr(j, key) is not None for j in found):
+            options.setdefault(key, [name for j in found for name in getattr(j, key)])
+    parts = tuple(part for j in found for part in j.parts)
+    return finished(Joint(kind=kind, parts=parts), what, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,7 +72,9 @@ class Model:
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
         """The symbols that are neither coordinates nor speeds nor time, in order of name."""
-        found = free_symbols([*self._constants(), *(e for force in self.forces for e in force.expressions())])
+        forces = [e for force in self.forces for e in force.expressions()]
+        couplings = [e for c in self.couplings for e in (c.ratio, c.offset)]
+        found = free_symbols([*self._constants(), *forces, *couplings])
         variables = {symbol(name) for name in (*self.coordinates, *self.speeds)} | {TIME}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
@@ -131,15 +134,16 @@ class Model:
         findings = list(self.notes)
         if self.literal:
             findings += [f for f in _unphysical(self.bodies) if f not in findings]
-        parents = {body.parent for body in self.bodies}
-        for body in self.merged().bodies:
-            still = body.total == Inertia.zero()
-            if still and body.name not in parents:
-                findings.append(f"Body {body.name!r} has no inertia and carries nothing: its motion is not determined.")
+        merged = self.merged().bodies
+        parents = {body.parent for body in merged}
+        for body in merged:
+            idle = body.total == Inertia.zero() and all(a == 0 for a in body.joint.armature)
+            if idle and body.name not in parents:
+                findings.append(f"Body {body.name!r} has no inertia and carries nothing: its motion is open.")
         for c in self.couplings:
             findings.append(
-                f"Coordinate {c.coordinate!r} should follow {c.of!r}: {c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
-                "The equations leave both free."
+                f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
+                f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. The equations leave both free."
             )
         return Report(self.name, tuple(findings))
 
@@ -159,7 +163,8 @@ class Report:
     def __str__(self) -> str:
         if not self.findings:
             return f"{self.model}: nothing to report."
-        return f"{self.model}: {len(self.findings)} findings" + "".join(f"\n  - {f}" for f in self.findings)
+        n = len(self.findings)
+        return f"{self.model}: {n} finding{'s' if n > 1 else ''}" + "".join(f"\n  - {f}" for f in self.findings)
 
     __repr__ = __str__
 
@@ -197,9 +202,11 @@ def _check_names(model: Model, faults: Faults) -> None:
         for name in names:
             if not isinstance(name, str) or not name.strip():
                 faults.add(f"{kind} without a name ({name!r}), expected text.")
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            if kind != "Frame" or kinds["Body"].count(name) < 2:
-                faults.add(f"{kind} {name!r} exists {names.count(name)} times, expected once. Rename all but one.")
+            elif not name.isprintable():
+                faults.add(f"{kind} {name!r}: expected a name on one line, of characters that can be printed.")
+        for name, times in Counter(names).items():
+            if times > 1 and (kind != "Frame" or kinds["Body"].count(name) < 2):
+                faults.add(f"{kind} {name!r} exists {times} times, expected once. Rename all but one.")
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
     if TIME.value in kinds["Variable"]:
@@ -225,16 +232,23 @@ def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
             seen.add(body.name)
             ordered.append(body)
             waiting += reversed(children.get(body.name, []))
-    parent = {body.name: body.parent for body in bodies}
-    for body in bodies:
-        path = [body.name]
-        while (above := parent.get(path[-1])) is not None and above not in path:
-            path.append(above)
-        if above is not None and above == body.name:
-            first = path.index(min(path))
-            ring = path[first:] + path[: first + 1]
-            faults.add(f"Bodies {' on '.join(map(repr, ring))} form a cycle, expected a tree that ends at {WORLD!r}.")
-    return ordered if len(ordered) == len(bodies) else [*ordered, *(b for b in bodies if b.name not in seen)]
+    lost = [body for body in bodies if body.name not in seen]
+    parent = {body.name: body.parent for body in lost}
+    followed: set[str] = set()
+    for body in lost:
+        path: dict[str, None] = {}
+        name = body.name
+        while name in parent and name not in followed:
+            followed.add(name)
+            path[name] = None
+            name = parent[name]
+        if name in path:
+            ring = list(path)[list(path).index(name) :]
+            shown = [*ring[:6], "..."] if len(ring) > 7 else ring
+            faults.add(
+                f"Bodies {' on '.join(map(repr, [*shown, name]))} form a cycle, expected a tree that ends at {WORLD!r}."
+            )
+    return [*ordered, *lost]
 
 
 def _check_references(model: Model, faults: Faults) -> None:
@@ -242,28 +256,33 @@ def _check_references(model: Model, faults: Faults) -> None:
     frames = [WORLD, *model.frames]
     for marker in model.markers:
         if marker.body not in bodies:
-            faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {_closest(marker.body, bodies)}")
+            faults.add(
+                f"Marker {marker.name!r}: body {marker.body!r} does not exist. {_closest(str(marker.body), bodies)}"
+            )
     for force in model.forces:
-        ends = (
-            force.ends
-            if isinstance(force, SpringDamper)
-            else (force.marker,)
-            if isinstance(force, MarkerWrench)
-            else ()
-        )
+        ends = _ends(force)
+        if len(set(ends)) < len(ends):
+            faults.add(f"Force {force.name!r} has both ends at {ends[0]!r}, expected two markers.")
         for end in ends:
             if end not in frames:
-                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {_closest(end, frames)}")
+                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {_closest(str(end), frames)}")
         if isinstance(force, SpeedForce) and force.speed not in model.speeds:
-            faults.add(
-                f"Force {force.name!r}: speed {force.speed!r} does not exist. {_closest(force.speed, model.speeds)}"
-            )
+            remedy = _closest(str(force.speed), model.speeds)
+            faults.add(f"Force {force.name!r}: speed {force.speed!r} does not exist. {remedy}")
     for c in model.couplings:
+        if c.coordinate == c.of:
+            faults.add(f"Coupling of {c.coordinate!r} with itself, expected another coordinate.")
         for name in (c.coordinate, c.of):
             if name not in model.coordinates:
-                faults.add(
-                    f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {_closest(name, model.coordinates)}"
-                )
+                remedy = _closest(str(name), model.coordinates)
+                faults.add(f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {remedy}")
+
+
+def _ends(force: Force) -> tuple[str, ...]:
+    """The markers a force acts at."""
+    if isinstance(force, SpringDamper):
+        return force.ends
+    return (force.marker,) if isinstance(force, MarkerWrench) else ()
 
 
 def _unphysical(bodies: Iterable[Body]) -> list[str]:
@@ -288,13 +307,13 @@ def _check_inertias(model: Model, faults: Faults) -> None:
 def _check_symbols(model: Model, faults: Faults) -> None:
     variables = {symbol(name): name for name in (*model.coordinates, *model.speeds, "t")}
     for body in model.bodies:
-        for s in free_symbols(body.quantities()) & set(variables):
+        for s in sorted(free_symbols(body.quantities()) & set(variables), key=str):
             faults.add(
                 f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed or time. "
                 "Expected a constant: rename the symbol, or move the dependence into a force."
             )
     rest = [*model.gravity, *(e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p))]
-    for s in free_symbols(rest) & set(variables):
+    for s in sorted(free_symbols(rest) & set(variables), key=str):
         faults.add(
             f"Gravity or a marker depends on {s}, a coordinate, speed or time. Expected constants: rename the symbol."
         )

@@ -10,7 +10,7 @@ from polhode.spatial.rotation import length
 
 from . import values
 from .errors import fault
-from .joint import Joint, compound, joint
+from .joint import Joint, compound, finished, joint
 
 Axis = str | Sequence[Any] | Matrix
 
@@ -33,7 +33,7 @@ def revolute(axis: Axis = "z", at: Any = (0, 0, 0), **options: Any) -> Joint:
     """
     a = _axis(axis, "revolute", options)
     through = values.entries(at, 3, "Joint (revolute): at")
-    return joint(_map((a, cross(through, a))), kind="revolute", **options)
+    return joint(_map((a, zeros(3) if through == zeros(3) else cross(through, a))), kind="revolute", **options)
 
 
 def prismatic(axis: Axis = "z", **options: Any) -> Joint:
@@ -44,7 +44,8 @@ def prismatic(axis: Axis = "z", **options: Any) -> Joint:
 def screw(axis: Axis = "z", *, pitch: Any, **options: Any) -> Joint:
     """Turn about an axis and advance along it by `pitch` metres a radian."""
     a = _axis(axis, "screw", options)
-    return joint(_map((a, a * values.scalar(pitch, "Joint (screw): pitch"))), kind="screw", **options)
+    advance = values.scalar(pitch, "Joint (screw): pitch")
+    return joint(_map((a, a.map(lambda e: e if e == 0 else e * advance))), kind="screw", **options)
 
 
 def cylindrical(axis: Axis = "z", **options: Any) -> Joint:
@@ -56,7 +57,7 @@ def cylindrical(axis: Axis = "z", **options: Any) -> Joint:
 
 def universal(axes: Sequence[Axis] = ("x", "y"), **options: Any) -> Joint:
     """Turn about two axes: the first fixed in the body, the second in the parent."""
-    found = list(axes)
+    found = list(axes) if isinstance(axes, (list, tuple)) else []
     if len(found) != 2:
         raise fault(f"Joint (universal): axes are {axes!r:.60}, expected two.")
     return compound([revolute(a) for a in found], kind="universal", **options)
@@ -110,4 +111,4 @@ def free(quaternion: bool = False, **options: Any) -> Joint:
 
 def weld(**options: Any) -> Joint:
     """Hold fast."""
-    return Joint(kind="weld", parts=(), name=options.get("name", ""))
+    return finished(Joint(kind="weld", parts=()), "Joint (weld)", options)

@@ -19,19 +19,21 @@ def scalar(value: Any, what: str) -> Expr:
     """Read a number, symbol or expression; `what` names it in messages."""
     if isinstance(value, (bool, str)) or not isinstance(value, (Expr, Real)):
         raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
-    if isinstance(value, Real) and not math.isfinite(value):
-        raise fault(f"{what} is {value}, expected a finite number.")
     e = as_expr(value)
-    if isinstance(e, Constant) and not math.isfinite(e.value):
-        raise fault(f"{what} is {e.value}, expected a finite number.")
+    x = number_of(e)
+    if x is not None and not math.isfinite(x):
+        raise fault(f"{what} is {x}, expected a finite number.")
     return e
 
 
 def number_of(e: Expr) -> float | None:
     """The value of an expression without symbols, None for others."""
-    if isinstance(e, Constant):
+    if not isinstance(e, Constant):
+        return None if free_symbols(e) else float(evaluate(e, {}))
+    try:
         return float(e.value)
-    return None if free_symbols(e) else float(evaluate(e, {}))
+    except OverflowError:
+        return math.inf
 
 
 def numbers_of(m: Matrix) -> list[float] | None:
@@ -57,10 +59,15 @@ def axis(value: Any, what: str) -> Matrix:
             raise fault(f'{what} is {value!r:.60}, expected "x", "y", "z", "-x", "-y", "-z" or three entries.')
         return vector(AXES[value])
     a = entries(value, 3, what)
+    found = numbers_of(a)
+    if found is not None:
+        largest = max(map(abs, found))
+        if largest == 0:
+            raise fault(f'{what} has length 0, expected a direction. Give "y" or (0, 1, 0).')
+        if not 1e-3 < largest < 1e3:
+            a = vector([x / largest for x in found])  # squares must neither vanish nor overflow
     k = length(a)
-    if k == 0:
-        raise fault(f'{what} has length 0, expected a direction. Give "y" or (0, 1, 0).')
-    return settled(a / k)
+    return settled(a.map(lambda e: e if e == 0 else e / k))
 
 
 def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = None) -> Matrix:

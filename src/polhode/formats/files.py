@@ -69,7 +69,10 @@ def _kind(path: Path, text: str) -> str:
     """Tell the format by its content, so that any file name will do."""
     if path.suffix.lower() == ".toml" or not text.lstrip().startswith("<"):
         return "toml"
-    import re
-
-    root = re.search(r"<([A-Za-z_][\w.:-]*)", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
-    return "mjcf" if root is not None and root.group(1) in ("mujoco", "mujocoinclude") else "urdf"
+    at = text.find("<")
+    while text.startswith(("<!", "<?"), at):
+        end = text.find("-->" if text.startswith("<!--", at) else ">", at)
+        at = text.find("<", end) if end >= 0 else -1
+        if at < 0:
+            return "urdf"
+    return "mjcf" if text[at + 1 : at + 16].startswith("mujoco") else "urdf"

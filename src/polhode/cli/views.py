@@ -1,0 +1,202 @@
+"""What the commands print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polhode.graph import Expr, Matrix, intermediates, solve, substitute, symbol, vector
+from polhode.graph.printing import infix
+
+if TYPE_CHECKING:
+    from polhode.equations import Equations
+    from polhode.model import Model
+
+TARGETS = ("text", "latex", "c", "python", "json")
+
+
+def model_data(model: Model) -> dict[str, Any]:
+    """A model as one JSON object."""
+
+    def value(e: Expr) -> Any:
+        return float(e.value) if e.op == "const" else str(e)
+
+    return {
+        "name": model.name,
+        "gravity": [value(e) for e in model.gravity],
+        "nq": model.nq,
+        "nu": model.nu,
+        "coordinates": list(model.coordinates),
+        "speeds": list(model.speeds),
+        "parameters": [str(s.value) for s in model.parameters],
+        "bodies": [
+            {
+                "name": body.name,
+                "parent": body.parent,
+                "joint": body.joint.name,
+                "type": body.joint.kind,
+                "coordinates": list(body.joint.coordinates()),
+                "speeds": list(body.joint.speeds()),
+                "mass": value(body.mass + body.welded.m),
+            }
+            for body in model.bodies
+        ],
+        "markers": {marker.name: marker.body for marker in model.markers},
+        "forces": [force.name for force in model.forces],
+        "couplings": [
+            {"coordinate": c.coordinate, "of": c.of, "ratio": value(c.ratio), "offset": value(c.offset)}
+            for c in model.couplings
+        ],
+        "findings": list(model.report().findings),
+    }
+
+
+def equations_text(
+    equations: Equations, kind: str, simplify: bool, values: Mapping[str, float], output: Path | None
+) -> str:
+    """The equations in the form asked for; written to `output`, the names of the files."""
+    if kind in ("c", "python"):
+        return _source(equations, kind, values, output)
+    if values:
+        raise ValueError("--p folds values into code: it goes with --to c or --to python.")
+    if kind == "latex":
+        written = equations.latex(simplify=simplify)
+    elif kind == "json":
+        written = json.dumps(_equations_data(equations), indent=2, ensure_ascii=False)
+    elif simplify:
+        view = equations.to_sympy(simplify=True)
+        written = "\n".join(f"{name} = {getattr(view, name).tolist()}" for name in ("N", "M", "c", "Q"))
+    else:
+        written = _plain(equations)
+    if output is None:
+        return written
+    output.write_text(written + "\n", encoding="utf-8")
+    return str(output)
+
+
+def _equations_data(eq: Equations) -> dict[str, Any]:
+    parts = {"N": eq.N, "M": eq.M, "c": eq.c, "Q": eq.Q, "energy": vector([eq.kinetic, eq.potential])}
+    definitions, reduced = intermediates([e for part in parts.values() for e in part.entries])
+    entries = iter(reduced)
+    data: dict[str, Any] = {
+        "name": eq.model.name,
+        "method": eq.method,
+        "form": "qdot = N u, M udot + c = Q + tau",
+        "q": [str(s.value) for s in eq.q],
+        "u": [str(s.value) for s in eq.u],
+        "parameters": [str(s.value) for s in eq.parameters],
+        "where": [[str(s.value), infix(e)] for s, e in definitions],
+    }
+    for name, part in parts.items():
+        texts = [infix(next(entries)) for _ in part.entries]
+        width = part.shape[-1]
+        rows = [texts[i : i + width] for i in range(0, len(texts), width)] if len(part.shape) == 2 else texts
+        data[name] = rows
+    data["kinetic"], data["potential"] = data.pop("energy")
+    data["operations"] = eq.op_counts()
+    return data
+
+
+def _plain(eq: Equations) -> str:
+    data = _equations_data(eq)
+    lines = [f"{eq!r}", "", data["form"], f"q = [{', '.join(data['q'])}]", f"u = [{', '.join(data['u'])}]", ""]
+    for name in ("N", "M", "c", "Q"):
+        rows = [f"[{', '.join(row)}]" if isinstance(row, list) else row for row in data[name]]
+        lines.append(f"{name} = [{(',' + chr(10) + ' ' * (len(name) + 4)).join(rows)}]")
+    if data["where"]:
+        lines += ["", "where", *(f"  {name} = {text}" for name, text in data["where"])]
+    return "\n".join(lines)
+
+
+def _source(eq: Equations, kind: str, values: Mapping[str, float], output: Path | None) -> str:
+    """One function of the state in C or Python: inertia matrix, bias, forces, accelerations."""
+    from polhode.compile import compile
+    from polhode.equations.dynamics import parameter_values, require_inertia
+
+    require_inertia(eq)
+    folded = parameter_values(eq, values)
+    tau = vector([symbol(f"tau_{u.value}") for u in eq.u])
+    outputs: dict[str, Matrix] = {
+        "mass_matrix": eq.M,
+        "bias": eq.c,
+        "forces": eq.Q,
+        "udot": solve(eq.M, eq.Q + tau - eq.c),
+        "qdot": eq.N @ eq.u,
+    }
+    outputs = {name: substitute(m, folded) for name, m in outputs.items()}
+    left = [s for s in eq.parameters if s not in folded]
+    inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
+    if left:
+        inputs["p"] = left
+    name = re.sub(r"\W+", "_", eq.model.name).strip("_").lower() or "model"
+    made = compile(inputs, outputs, target="c" if kind == "c" else "numpy", name=f"dynamics_{name}")
+    if output is None:
+        return made.source
+    if kind == "c":
+        output.mkdir(parents=True, exist_ok=True)
+        return "\n".join(str(path) for path in made.save(output))
+    output.write_text(made.source, encoding="utf-8")
+    return str(output)
+
+
+def evaluated(
+    equations: Equations,
+    *,
+    q: list[float],
+    u: list[float],
+    tau: list[float],
+    t: float,
+    values: Mapping[str, float],
+) -> dict[str, Any]:
+    """Everything at one state, by the plain interpreter: nothing to compile for a single point."""
+    from polhode.equations.dynamics import parameter_values, require_inertia
+    from polhode.graph import evaluate
+
+    _check_quaternions(equations, q)
+    given: dict[Any, Any] = {**parameter_values(equations, values), equations.q: q, equations.u: u, equations.t: t}
+    missing = [str(s.value) for s in equations.parameters if s not in given]
+    if missing:
+        raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
+    given = {k: float(v) if isinstance(v, Expr) else v for k, v in given.items()}
+    require_inertia(equations)
+    force = vector([symbol(f"tau_{s.value}") for s in equations.u])
+    given |= dict(zip(force, tau, strict=True))
+    eq, n = equations, len(u)
+    parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": solve(eq.M, eq.Q + force - eq.c)}
+    found: dict[str, Any] = {name: evaluate(part, given) for name, part in parts.items()}
+    found["mass_matrix"] = [found["mass_matrix"][i * n : (i + 1) * n] for i in range(n)]
+    found["qdot"] = evaluate(eq.N @ eq.u, given)
+    found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
+    head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
+    return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau} | found
+
+
+def _check_quaternions(equations: Equations, q: list[float]) -> None:
+    index = {str(s.value): i for i, s in enumerate(equations.q)}
+    for body in equations.model.merged().bodies:
+        names = body.joint.coordinates()
+        for part in body.joint.parts:
+            turn, names = names[:4], names[part.nq :]
+            length = sum(q[index[name]] ** 2 for name in turn if name in index) ** 0.5 if part.quaternion else 1.0
+            if abs(length - 1) > 1e-6:
+                raise ValueError(f"The quaternion {', '.join(turn)} has length {length:.6g}, expected 1.")
+
+
+def evaluation_text(found: Mapping[str, Any]) -> str:
+    """Numbers in columns, with the names of what they belong to."""
+    lines = [f"{found['name']} by {found['method']}", ""]
+    width = max(len(name) for name in [*found["speeds"], *found["coordinates"], "coordinate"])
+    lines.append(f"{'speed':<{width}} {'u':>13} {'tau':>13} {'bias':>13} {'forces':>13} {'udot':>13}")
+    for i, name in enumerate(found["speeds"]):
+        row = [found[key][i] for key in ("u", "tau", "bias", "forces", "udot")]
+        lines.append(f"{name:<{width}} " + " ".join(f"{x:13.6g}" for x in row))
+    lines += ["", f"{'coordinate':<{width}} {'q':>13} {'qdot':>13}"]
+    for name, x, rate in zip(found["coordinates"], found["q"], found["qdot"], strict=True):
+        lines.append(f"{name:<{width}} {x:13.6g} {rate:13.6g}")
+    lines += ["", "mass matrix"]
+    lines += [" ".join(f"{x:12.5g}" for x in row) for row in found["mass_matrix"]]
+    lines += ["", f"kinetic energy   {found['kinetic']:.9g}", f"potential energy {found['potential']:.9g}"]
+    return "\n".join(lines)

@@ -1,0 +1,286 @@
+"""MJCF: MuJoCo's models, read for their dynamics.
+
+Coordinates have MuJoCo's values, but each free or ball joint in Polhode's
+order: a free joint has q = (w, x, y, z, then the position in the world) and
+u = the twist in the axes of the body, angular part first, where MuJoCo has the
+position first and the velocity of the origin in the axes of the world.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, weld
+from polhode.spatial import Pose
+
+from .mjcf_frames import read_pose
+from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
+from .mjcf_joints import Read, read_joint
+from .mjcf_text import Classes, Settings, read_settings, read_text
+from .xml import Element, numbers
+
+_IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
+_NOT_READ = ("actuator", "tendon", "contact", "sensor", "deformable")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Body:
+    """A body on its way to the model: where it is, and what was found in it."""
+
+    name: str
+    parent: str
+    X_PB: Pose
+    moving: bool
+    joints: list[Read] = field(default_factory=list)
+    mass: Mass = field(default_factory=Mass.none)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An element with its defaults, the pose of the <frame> around it, and the class it hands on."""
+
+    element: Element
+    X_BF: Pose
+    childclass: str | None
+
+
+def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passive: bool = True) -> Model:
+    """Read a model from the text of an MJCF file.
+
+    folder  : where included files are looked for; never outside of it
+    passive : whether the joints' damping and springs act, or are only kept
+
+    Inertias are taken literally; the report lists those that no body has, and
+    the parts of the file that were not read.
+    """
+    faults = Faults(source)
+    root = read_text(text, source, folder, faults)
+    with faults.caught():
+        reader = _Reader(root, passive, faults)
+        reader.read_bodies()
+        reader.read_equalities()
+        reader.note_the_rest()
+        reader.add_bodies()
+        faults.raise_any()
+        return reader.builder.build().merged()
+    raise ModelError(faults.found, source)
+
+
+class _Reader:
+    """Walks the bodies of a file and fills a builder."""
+
+    def __init__(self, root: Element, passive: bool, faults: Faults) -> None:
+        self.root, self.passive, self.faults = root, passive, faults
+        self.settings: Settings = read_settings(root, faults)
+        self.classes = Classes(root, faults)
+        self.builder = Builder(root.get("model") or "model", gravity=_gravity(root, faults), literal=True)
+        self.bodies: list[_Body] = []
+        self.sites: list[tuple[str, str, Pose]] = []
+        inside = [e for world in root.all("worldbody") for e in world.walk()]
+        self.taken = {tag: {e.get("name") for e in inside if e.tag == tag} for tag in ("body", "joint")}
+        self.taken["joint"] |= {e.get("name") for e in inside if e.tag == "freejoint"}
+        self.taken["body"].add(WORLD)
+
+    def unique(self, tag: str, wanted: str) -> str:
+        """A name that nothing else has: the wanted one, or that with a number."""
+        name, k = wanted, 1
+        while name in self.taken[tag]:
+            k += 1
+            name = f"{wanted}{k}"
+        self.taken[tag].add(name)
+        return name
+
+    def contents(self, element: Element, childclass: str | None) -> Iterator[_Item]:
+        """What a body holds, in order, with the frames around it taken apart."""
+        waiting = [_Item(child, Pose.identity(), childclass) for child in reversed(element.children)]
+        while waiting:
+            item = waiting.pop()
+            child = item.element
+            handed = child.get("childclass") or item.childclass
+            if child.tag == "frame":
+                what = f"Frame {child.get('name') or ''!r} on line {child.line}"
+                X = item.X_BF @ read_pose(child, what, self.settings, self.faults)
+                waiting += [_Item(inner, X, handed) for inner in reversed(child.children)]
+            elif child.tag in ("geom", "joint", "site"):
+                yield _Item(self.classes.filled(child, item.childclass), item.X_BF, None)
+            else:
+                yield _Item(child, item.X_BF, handed)
+
+    def read_bodies(self) -> None:
+        """Walk the tree from the world, parents before children."""
+        waiting: list[tuple[_Item, _Body]] = []
+        ground = _Body(name=WORLD, parent="", X_PB=Pose.identity(), moving=False)
+        for world in reversed(self.root.all("worldbody")):
+            inner = self.read_contents(world, ground, world.get("childclass"))
+            waiting += [(item, ground) for item in reversed(inner)]
+        while waiting:
+            item, parent = waiting.pop()
+            body = self.new_body(item, parent)
+            inner = self.read_contents(item.element, body, item.childclass)
+            waiting += [(below, body) for below in reversed(inner)]
+            self.bodies.append(body)
+        if self.settings.total_mass > 0 and (total := sum(body.mass.m for body in self.bodies)) > 0:
+            for body in self.bodies:
+                body.mass = body.mass.scaled(self.settings.total_mass / total)
+
+    def new_body(self, item: _Item, parent: _Body) -> _Body:
+        element = item.element
+        given = element.get("name")
+        name = given or self.unique("body", f"body{len(self.bodies) + 1}")
+        if given == WORLD:
+            name = self.unique("body", f"{WORLD}_body")
+            self.builder.note(f"Body {given!r} is called {name!r} here: {given!r} is the ground.")
+        what = f"Body {name!r}"
+        for key, consequence in (("mocap", "is held where the file has it"), ("gravcomp", "feels all of gravity")):
+            if element.get(key) not in (None, "false", "0"):
+                self.builder.note(f"{what}: {key} is not read, the body {consequence}.")
+        X_PB = item.X_BF @ read_pose(element, what, self.settings, self.faults)
+        return _Body(name=name, parent=parent.name, X_PB=X_PB, moving=parent.moving)
+
+    def read_contents(self, element: Element, body: _Body, childclass: str | None) -> list[_Item]:
+        """Fill a body from its element; returns the bodies inside it."""
+        what = f"Body {body.name!r}"
+        bodies, geoms, inertial = [], [], None
+        for item in self.contents(element, childclass):
+            tag = item.element.tag
+            if tag == "body":
+                bodies.append(item)
+            elif tag == "geom":
+                geoms.append((item.element, item.X_BF))
+            elif tag == "site":
+                self.read_site(item, body)
+            elif tag in ("joint", "freejoint", "inertial") and body.name == WORLD:
+                self.faults.add(f"<{tag}> on line {item.element.line} is in the world, expected it in a <body>.")
+            elif tag in ("joint", "freejoint"):
+                body.moving = True
+                self.read_joint(item, body)
+            elif tag == "inertial":
+                inertial = item.element
+            elif tag not in _IGNORED:
+                self.faults.add(f"{what}: unknown element <{tag:.40}> on line {item.element.line}.")
+        if body.name != WORLD and (body.moving or self.settings.total_mass > 0):
+            body.mass = self.read_mass(inertial, geoms, what)
+        return bodies
+
+    def read_mass(self, inertial: Element | None, geoms: list[tuple[Element, Pose]], what: str) -> Mass:
+        rule = self.settings.from_geoms
+        if rule == "true" or (rule == "auto" and inertial is None):
+            found = mass_of_geoms(geoms, what, self.settings, self.faults)
+        elif inertial is not None:
+            found = given_mass(inertial, what, self.settings, self.faults)
+        else:
+            found = Mass.none()
+        return corrected(found, self.settings)
+
+    def read_site(self, item: _Item, body: _Body) -> None:
+        name = item.element.get("name")
+        if not name:
+            return
+        X = item.X_BF @ read_pose(item.element, f"Site {name!r}", self.settings, self.faults)
+        marker = name
+        if name in self.taken["body"]:
+            marker = self.unique("body", f"{name}_site")
+            self.builder.note(f"Site {name!r} is called {marker!r} here: a body has its name.")
+        self.sites.append((marker, body.name, X))
+
+    def read_joint(self, item: _Item, body: _Body) -> None:
+        element = item.element
+        name = element.get("name") or self.unique("joint", f"{body.name}_joint")
+        with self.faults.caught():
+            found = read_joint(element, item.X_BF, name, self.passive, self.settings, self.builder, self.faults)
+            if found is None:
+                return
+            kinds = [read.joint.kind for read in (*body.joints, found)]
+            if "free" in kinds and (len(kinds) > 1 or body.parent != WORLD):
+                self.faults.add(f"Joint {name!r} is free, expected it alone, on a body that is directly in the world.")
+            body.joints.append(found)
+            align = element.get("align") or "auto"
+            if found.joint.kind == "free" and (align == "true" or (align == "auto" and self.settings.align)):
+                self.builder.note(f"Joint {name!r}: align is not read, the frame stays where the file has it.")
+
+    def add_bodies(self) -> None:
+        """Hand the bodies and markers to the builder."""
+        for body in self.bodies:
+            with self.faults.caught():
+                self.add_body(body)
+        for name, host, X in self.sites:
+            with self.faults.caught():
+                self.builder.marker(name, body=host, at=X.p, rotation=X.R)
+
+    def add_body(self, body: _Body) -> None:
+        """Add a body on its joints, in MuJoCo's order: the first is nearest to the parent."""
+        parent, place = body.parent, body.X_PB
+        steps = list(body.joints)
+        if steps and steps[0].joint.kind == "free":
+            self.note_start(body)
+            place = Pose.identity()
+        last = steps.pop() if steps and steps[-1].after == Pose.identity() else None
+        for step in steps:
+            name = self.unique("body", f"{body.name}/{step.joint.name}")
+            place = place @ step.before
+            self.builder.body(name, joint=step.joint, mass=0, parent=parent, at=place.p, rotation=place.R)
+            parent, place = name, step.after
+        if last is not None:
+            place = place @ last.before
+        joint = weld(name=body.name) if last is None else last.joint
+        m, com, I = body.mass.m, body.mass.com, body.mass.I
+        self.builder.body(
+            body.name, joint=joint, parent=parent, at=place.p, rotation=place.R, mass=m, com=com, inertia=I
+        )
+        if (reason := values.unphysical(self.builder.bodies[-1].mass, I)) is not None:
+            self.builder.note(f"Body {body.name!r}: {reason}.")
+
+    def note_start(self, body: _Body) -> None:
+        start = body.X_PB
+        if start != Pose.identity():
+            at = ", ".join(f"{float(e):g}" for e in start.p)
+            self.builder.note(
+                f"Body {body.name!r} starts at ({at}) in the file; "
+                "the coordinates of its free joint are its pose in the world."
+            )
+
+    def read_equalities(self) -> None:
+        """Read <equality><joint> where it is linear; note the others."""
+        refs = {read.joint.name: read.ref for body in self.bodies for read in body.joints if read.joint.nq == 1}
+        for element in [e for section in self.root.all("equality") for e in section.all("joint")]:
+            first, second = element.get("joint1") or "", element.get("joint2") or ""
+            what = f"Equality of joints {first!r:.60} and {second!r:.60}"
+            a = numbers(element, "polycoef", 5, f"{what}: polycoef", self.faults, (0, 1, 0, 0, 0), least=1)
+            a = [*a, *[0, 1, 0, 0, 0][len(a) :]]
+            if any(a[2:]) or not second or element.get("active") == "false":
+                self.builder.note(f"{what} is not read: only active ones between two joints, of first degree, are.")
+            elif first not in refs or second not in refs:
+                self.faults.add(f"{what}: expected the names of two hinges or slides.")
+            else:
+                self.builder.coupling(first, second, a[1], refs[first] + a[0] - a[1] * refs[second])
+
+    def note_the_rest(self) -> None:
+        """Note once per kind what is not read."""
+        counts: Counter[str] = Counter()
+        for section in self.root.children:
+            if section.tag in _NOT_READ:
+                counts[f"<{section.tag}>"] += len(section.children)
+            elif section.tag == "equality":
+                counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag != "joint")
+            elif section.tag == "option":
+                counts.update(_unread_options(section))
+        for kind, n in counts.items():
+            if n:
+                self.builder.note(f"{kind} is not read{f' ({n} of them)' if n > 1 else ''}.")
+
+
+def _unread_options(option: Element) -> list[str]:
+    found = [f"<option {key}>" for key in ("density", "viscosity") if option.get(key) not in (None, "0")]
+    flags = [flag for flag in option.all("flag") for key in ("spring", "damper") if flag.get(key) == "disable"]
+    return [*found, *("<flag> of springs and dampers" for _ in flags[:1])]
+
+
+def _gravity(root: Element, faults: Faults) -> list[int | float]:
+    found: list[int | float] = [0, 0, -9.81]
+    for option in root.all("option"):
+        found = numbers(option, "gravity", 3, "Option gravity", faults, found)
+    flags = [flag.get("gravity") for option in root.all("option") for flag in option.all("flag")]
+    return [0, 0, 0] if "disable" in flags else found

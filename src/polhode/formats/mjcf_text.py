@@ -1,0 +1,181 @@
+"""MJCF before it means anything: included files, default classes and compiler settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from polhode.model import Faults, ModelError
+
+from .xml import Element, Number, number, numbers, parse
+
+MOST_FILES = 100  # included by one model
+LARGEST = 64 * 2**20  # bytes of one of them
+ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
+_REFUSED = {
+    "replicate": "Write the copies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
+    "attach": "Write the attached body out, or save the compiled model from MuJoCo (mj_saveLastXML).",
+    "composite": "Write the bodies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
+    "flexcomp": "Flexible parts are not read: remove them.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What <compiler> says."""
+
+    degrees: bool = True
+    eulerseq: str = "xyz"
+    autolimits: bool = True
+    from_geoms: str = "auto"
+    groups: tuple[Number, Number] = (0, 5)
+    least_mass: Number = 0
+    least_inertia: Number = 0
+    balance: bool = False
+    total_mass: Number = -1
+    align: bool = False
+
+
+class Classes:
+    """Default classes: the attributes that elements have unless they say otherwise."""
+
+    def __init__(self, root: Element, faults: Faults) -> None:
+        self.faults = faults
+        self.attributes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        for element in root.all("default"):
+            self._read(element, faults)
+
+    def _read(self, top: Element, faults: Faults) -> None:
+        waiting: list[tuple[Element, str | None]] = [(top, None)]
+        while waiting:
+            element, above = waiting.pop()
+            name = element.get("class") or ("main" if above is None else "")
+            if above is not None and (not name or name in self.attributes):
+                found = f"{name!r} exists already" if name else "has no class name"
+                faults.add(f"Default class on line {element.line}: {found}, expected a name of its own.")
+                continue
+            inherited = self.attributes.get("main" if above is None else above, {})
+            made = {tag: dict(attributes) for tag, attributes in inherited.items()}
+            for child in element.children:
+                if child.tag != "default":
+                    made[child.tag] = _over(made.get(child.tag, {}), child.attributes)
+            self.attributes[name] = made
+            if above is None:
+                self.attributes["main"] = made
+            waiting += [(child, name) for child in reversed(element.children) if child.tag == "default"]
+
+    def filled(self, element: Element, inherited: str | None) -> Element:
+        """The element with the defaults of its class, of the class it inherits, or of all."""
+        name = element.get("class") or inherited or "main"
+        if name not in self.attributes:
+            self.faults.add(
+                f"<{element.tag}> on line {element.line}: default class {name!r:.60} does not exist. "
+                f"There are {', '.join(map(repr, list(self.attributes)[:8]))}."
+            )
+        defaults = self.attributes.get(name, {}).get(element.tag, {})
+        return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
+
+
+def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
+    """Lay attributes over others; of the ways to turn a frame, only the upper one stays."""
+    if any(key in above for key in ORIENTATIONS):
+        below = {key: text for key, text in below.items() if key not in ORIENTATIONS}
+    return below | above
+
+
+def read_settings(root: Element, faults: Faults) -> Settings:
+    """Gather <compiler>; where it is repeated, the last word counts."""
+    attributes: dict[str, str] = {}
+    for element in root.all("compiler"):
+        attributes |= element.attributes
+    all_of = Element("compiler", attributes, 0)
+
+    def choice(key: str, default: str, *others: str) -> str:
+        text = all_of.get(key) or default
+        if text not in (default, *others):
+            faults.add(f"Compiler: {key} is {text!r:.60}, expected {' or '.join(map(repr, (default, *others)))}.")
+        return text
+
+    choice("coordinate", "local")
+    eulerseq = all_of.get("eulerseq") or "xyz"
+    if len(eulerseq) != 3 or not set(eulerseq) <= set("xyzXYZ"):
+        faults.add(f"Compiler: eulerseq is {eulerseq!r:.60}, expected three letters of x, y, z, X, Y, Z.")
+        eulerseq = "xyz"
+    groups = numbers(all_of, "inertiagrouprange", 2, "Compiler: inertiagrouprange", faults, (0, 5))
+    return Settings(
+        degrees=choice("angle", "degree", "radian") == "degree",
+        eulerseq=eulerseq,
+        autolimits=choice("autolimits", "true", "false") == "true",
+        from_geoms=choice("inertiafromgeom", "auto", "true", "false"),
+        groups=(groups[0], groups[1]),
+        least_mass=number(all_of, "boundmass", "Compiler: boundmass", faults, 0),
+        least_inertia=number(all_of, "boundinertia", "Compiler: boundinertia", faults, 0),
+        balance=choice("balanceinertia", "false", "true") == "true",
+        total_mass=number(all_of, "settotalmass", "Compiler: settotalmass", faults, -1),
+        align=choice("alignfree", "false", "true") == "true",
+    )
+
+
+def read_text(text: str, source: str, folder: Path | None, faults: Faults) -> Element:
+    """Parse a model with everything it includes, and refuse what only MuJoCo can expand."""
+    root = parse(text, source)
+    if root.tag != "mujoco":
+        raise ModelError([f"the root element is <{root.tag:.40}>, expected <mujoco>."], source)
+    _include(root, folder, faults)
+    for element in root.walk():
+        if element.tag in _REFUSED:
+            faults.add(f"<{element.tag}> on line {element.line} is not read. {_REFUSED[element.tag]}")
+    return root
+
+
+def _include(root: Element, folder: Path | None, faults: Faults) -> None:
+    """Replace every <include> by what its file holds. As in MuJoCo, a file is included once."""
+    seen: set[Path] = set()
+    waiting = [(root, folder)]
+    while waiting:
+        element, beside = waiting.pop()
+        made: list[tuple[Element, Path | None]] = []
+        left = [(child, beside) for child in reversed(element.children)]
+        while left:
+            child, beside = left.pop()
+            if child.tag == "include":
+                with faults.caught():
+                    held, where = _included(child, folder, beside, seen)
+                    left += [(inner, where) for inner in reversed(held.children)]
+            else:
+                made.append((child, beside))
+        element.children = [child for child, _ in made]
+        waiting += made
+
+
+def _included(element: Element, folder: Path | None, beside: Path | None, seen: set[Path]) -> tuple[Element, Path]:
+    """Read an included file, from the folder of the model or of the file that includes it; returns its folder too."""
+    name = element.get("file") or ""
+    what = f"<include> of {name!r:.80} on line {element.line}"
+    if folder is None or beside is None or not name:
+        raise ModelError([f"{what}: expected the name of a file beside the model; load the model from its file."])
+    try:
+        base = folder.resolve()
+        found = [(place / name).resolve() for place in (folder, beside)]
+        path = next((p for p in found if p.is_relative_to(base) and p.is_file()), found[0])
+        inside = path.is_relative_to(base)
+        there = inside and path.is_file()
+        small = there and path.stat().st_size <= LARGEST
+    except (OSError, ValueError, RuntimeError):
+        raise ModelError([f"{what}: the file cannot be read."]) from None
+    if not inside:
+        raise ModelError([f"{what} leaves the folder of the model, expected a file in it or below."])
+    if not there:
+        raise ModelError([f"{what}: there is no such file in the folder of the model."])
+    if path in seen or not small or len(seen) >= MOST_FILES:
+        reason = "is included more than once" if path in seen else "is too large, or one of too many"
+        raise ModelError([f"{what}: the file {reason}. Remove the <include>."])
+    seen.add(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise ModelError([f"{what}: the file cannot be read as text."]) from None
+    try:
+        return parse(text), path.parent
+    except ModelError as error:
+        raise ModelError([f"{what}: {text}" for text in error.faults]) from None

@@ -1,0 +1,359 @@
+"""URDF: robots as links and joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from polhode.graph import Matrix, as_expr, zeros
+from polhode.model import (
+    WORLD,
+    Builder,
+    Faults,
+    Joint,
+    Limits,
+    Model,
+    ModelError,
+    free,
+    planar,
+    prismatic,
+    revolute,
+    values,
+    weld,
+)
+from polhode.spatial import Inertia
+
+from .xml import Element, Number, number, numbers, parse
+
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+FRICTION_SPEED = 1e-3  # below it, dry friction is smoothed; rad/s or m/s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Link:
+    """A link; `inertia` is about the centre of mass, in the axes of the link."""
+
+    name: str
+    mass: Number
+    com: list[Number]
+    inertia: Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Joint:
+    """A joint as the file has it, with the element for what is read later."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    at: list[Number]
+    rpy: list[Number]
+    element: Element
+
+
+def read_urdf(text: str, *, source: str = "", floating: str | None = None, passive: bool = False) -> Model:
+    """Read a robot from the text of a URDF file.
+
+    floating : None fixes the root link to the world, "quaternion" or "angles"
+               lets it move freely, on a joint named "base"
+    passive  : whether the joints' damping and friction act, or are only kept
+
+    Inertias are taken literally; the report lists those that no body has.
+    Links on fixed joints become part of what carries them and stay as markers.
+    """
+    root = parse(text, source)
+    _require_robot(root, source)
+    faults = Faults(source)
+    links = _links(root, faults)
+    joints = _joints(root, faults)
+    start = _root_of(links, joints, faults)
+    names = _body_names(links, start, floating)
+    with faults.caught():
+        builder = Builder(root.get("name") or "robot", literal=True)
+        _add_root(builder, links.get(start), names, joints, floating)
+        for joint in joints:
+            with faults.caught():
+                link = links.get(joint.child) or _massless(joint.child)
+                made = _make_joint(joint, passive, builder, faults)
+                place = {"parent": names.get(joint.parent, joint.parent), "at": joint.at, "rpy": joint.rpy}
+                _add_body(builder, link, names.get(link.name, link.name), made, place)
+        _couple(builder, joints, faults)
+        _note_renamed(builder, names)
+        _note_passive(builder, passive)
+        faults.raise_any()
+        return builder.build().merged()
+    raise ModelError(faults.found, source)
+
+
+def _require_robot(root: Element, source: str) -> None:
+    expansions = (e for e in root.walk() if e.tag.startswith("xacro:") or any("${" in v for v in e.attributes.values()))
+    if (found := next(expansions, None)) is not None:
+        raise ModelError(
+            [
+                f"line {found.line} has xacro (<{found.tag:.40}>), expected plain URDF. "
+                "Expand it first: xacro robot.xacro > robot.urdf."
+            ],
+            source,
+        )
+    if root.tag != "robot":
+        raise ModelError([f"the root element is <{root.tag:.40}>, expected <robot>."], source)
+
+
+def _links(root: Element, faults: Faults) -> dict[str, _Link]:
+    found: dict[str, _Link] = {}
+    for element in root.all("link"):
+        name = element.get("name")
+        if not name:
+            faults.add(f'Link on line {element.line} has no name, expected <link name="...">.')
+        elif name in found:
+            faults.add(f"Link {name!r} exists more than once (line {element.line}). Rename all but one.")
+        else:
+            found[name] = _link(name, element.first("inertial"), faults)
+    if not root.all("link"):
+        faults.add("there are no links, expected at least one <link> in <robot>.")
+    return found
+
+
+def _massless(name: str) -> _Link:
+    return _Link(name=name, mass=0, com=[0, 0, 0], inertia=values.inertia((0, 0, 0), "inertia"))
+
+
+def _link(name: str, inertial: Element | None, faults: Faults) -> _Link:
+    """Read a link, its inertia turned from the axes of <inertial> to those of the link."""
+    if inertial is None:
+        return _massless(name)
+    what = f"Link {name!r}: inertial"
+    heavy, six = inertial.first("mass"), inertial.first("inertia")
+    if heavy is None or six is None:
+        faults.add(f"{what} on line {inertial.line} has no <{'mass' if heavy is None else 'inertia'}>, expected both.")
+        return _massless(name)
+    mass = number(heavy, "value", f"{what} mass", faults)
+    if mass < 0:
+        faults.add(f"{what} mass is {mass:g}, expected 0 or more.")
+    moments = [number(six, f"i{k}", f"{what} i{k}", faults) for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
+    com, rpy = _origin(inertial, what, faults)
+    about_com = Inertia(as_expr(mass), zeros(3), values.inertia(moments, what))
+    return _Link(name=name, mass=mass, com=com, inertia=about_com.rotated(values.rotation(what, rpy=rpy)).I)
+
+
+def _origin(element: Element, what: str, faults: Faults) -> tuple[list[Number], list[Number]]:
+    origin = element.first("origin")
+    if origin is None:
+        return [0, 0, 0], [0, 0, 0]
+    xyz = numbers(origin, "xyz", 3, f"{what} origin xyz", faults, (0, 0, 0))
+    return xyz, numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))
+
+
+def _joints(root: Element, faults: Faults) -> list[_Joint]:
+    found: dict[str, _Joint] = {}
+    for element in root.all("joint"):
+        name = element.get("name")
+        if not name:
+            faults.add(f'Joint on line {element.line} has no name, expected <joint name="...">.')
+        elif name in found:
+            faults.add(f"Joint {name!r} exists more than once (line {element.line}). Rename all but one.")
+        else:
+            found[name] = _joint(name, element, faults)
+    return list(found.values())
+
+
+def _joint(name: str, element: Element, faults: Faults) -> _Joint:
+    what = f"Joint {name!r}"
+    kind = element.get("type") or ""
+    if kind not in TYPES:
+        faults.add(f"{what}: type is {kind!r:.60}, expected {', '.join(TYPES[:-1])} or {TYPES[-1]}.")
+    ends = []
+    for end in ("parent", "child"):
+        inside = element.first(end)
+        link = inside.get("link") if inside is not None else None
+        if not link:
+            faults.add(f'{what} has no {end} link, expected <{end} link="...">.')
+        ends.append(link or "")
+    at, rpy = _origin(element, what, faults)
+    return _Joint(name=name, kind=kind, parent=ends[0], child=ends[1], at=at, rpy=rpy, element=element)
+
+
+def _root_of(links: dict[str, _Link], joints: list[_Joint], faults: Faults) -> str:
+    """Find the root link, and say what keeps the links from being one tree."""
+    carrier: dict[str, _Joint] = {}
+    children: dict[str, list[str]] = {}
+    sound = True
+    for joint in joints:
+        for end, link in (("parent", joint.parent), ("child", joint.child)):
+            if link and link not in links:
+                faults.add(f"Joint {joint.name!r}: {end} link {link!r} does not exist. {_closest(link, list(links))}")
+            sound &= link in links
+        if joint.child in carrier:
+            sound = False
+            faults.add(
+                f"Link {joint.child!r} is the child of joints {carrier[joint.child].name!r} and {joint.name!r}, "
+                "expected one. URDF describes trees: cut the loop."
+            )
+        elif joint.child:
+            carrier[joint.child] = joint
+            children.setdefault(joint.parent, []).append(joint.child)
+    roots = [name for name in links if name not in carrier]
+    if not sound or not links:
+        return roots[0] if roots else ""
+    if len(roots) > 1:
+        listed = ", ".join(map(repr, roots[:8])) + (", ..." if len(roots) > 8 else "")
+        faults.add(f"Links {listed} have no parent, expected one root. Join the others to it, with fixed joints maybe.")
+        return roots[0]
+    reached, waiting = set(roots), list(roots)
+    while waiting:
+        waiting += (below := children.get(waiting.pop(), []))
+        reached.update(below)
+    if left := [name for name in links if name not in reached]:
+        faults.add(f"Links {_ring(left[0], carrier)} form a cycle, expected a tree with one root link.")
+    return roots[0] if roots else left[0]
+
+
+def _ring(name: str, carrier: dict[str, _Joint]) -> str:
+    """Spell the cycle above a link that no root carries."""
+    path = [name]
+    seen = {name}
+    while (above := carrier[path[-1]].parent) not in seen:
+        path.append(above)
+        seen.add(above)
+    return " on ".join(map(repr, [*path[path.index(above) :], above]))
+
+
+def _closest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names[:2000], 3)
+    return f"Did you mean {' or '.join(map(repr, close))}?" if close else f'Add <link name="{name:.60}"/>.'
+
+
+def _body_names(links: dict[str, _Link], start: str, floating: str | None) -> dict[str, str]:
+    """Names of bodies that differ from their links': a fixed root "world" is the ground, another one is renamed."""
+    if WORLD not in links or (start == WORLD and not floating):
+        return {}
+    name = f"{WORLD}_link"
+    while name in links:
+        name += "_"
+    return {WORLD: name}
+
+
+def _add_root(
+    builder: Builder, link: _Link | None, names: dict[str, str], joints: list[_Joint], floating: str | None
+) -> None:
+    if link is None or (link.name == WORLD and not floating):
+        return
+    _add_body(builder, link, names.get(link.name, link.name), _base(joints, floating) if floating else weld(), {})
+
+
+def _base(joints: list[_Joint], floating: str | None) -> Joint:
+    """The joint of a floating root, under a name that leaves every other variable its own."""
+    taken = {name for joint in joints for name in (joint.name, f"{joint.name}_dot")}
+    name = "base"
+    while True:
+        made = free(quaternion=floating == "quaternion", name=name)
+        if not taken & {name, *made.coordinates(), *made.speeds()}:
+            return made
+        name = "floating_base" if name == "base" else f"{name}_"
+
+
+def _add_body(builder: Builder, link: _Link, name: str, joint: Joint, place: dict[str, Any]) -> None:
+    builder.body(name, joint=joint, mass=link.mass, com=link.com, inertia=link.inertia, **place)
+    body = builder.bodies[-1]
+    if (reason := values.unphysical(body.mass, body.inertia)) is not None:
+        builder.note(f"Body {name!r}: {reason}.")
+
+
+def _make_joint(joint: _Joint, passive: bool, builder: Builder, faults: Faults) -> Joint:
+    what = f"Joint {joint.name!r}"
+    options: dict[str, Any] = {"name": joint.name, "passive": passive}
+    if joint.kind == "floating":
+        return free(quaternion=True, **options)
+    if joint.kind in ("revolute", "continuous", "prismatic", "planar"):
+        axis = _axis(joint.element, what, faults)
+        if joint.kind == "planar":
+            return planar(axis, **options)
+        options |= _dynamics(joint.element, what, faults)
+        options["limits"] = _limits(joint, what, builder, faults)
+        return prismatic(axis, **options) if joint.kind == "prismatic" else revolute(axis, **options)
+    return weld(name=joint.name)
+
+
+def _axis(element: Element, what: str, faults: Faults) -> list[Number]:
+    inside = element.first("axis")
+    if inside is None:
+        return [1, 0, 0]
+    axis = numbers(inside, "xyz", 3, f"{what}: axis", faults, (1, 0, 0))
+    if max(map(abs, axis)) < 1e-9:
+        faults.add(f'{what}: axis has length 0, expected a direction such as xyz="0 0 1".')
+        return [1, 0, 0]
+    return axis
+
+
+def _dynamics(element: Element, what: str, faults: Faults) -> dict[str, Any]:
+    inside = element.first("dynamics")
+    if inside is None:
+        return {}
+    found = {key: number(inside, key, f"{what}: {key}", faults, 0) for key in ("damping", "friction")}
+    return found | {"friction_speed": FRICTION_SPEED}
+
+
+def _limits(joint: _Joint, what: str, builder: Builder, faults: Faults) -> list[Limits] | None:
+    """Read limits; "inf" is none, and a bound that is left out beside the other is 0."""
+    inside = joint.element.first("limit")
+    if inside is None:
+        return None
+    found: dict[str, float | None] = {}
+    for key in ("lower", "upper", "velocity", "effort"):
+        text = (inside.get(key) or "").lstrip("+-").lower()
+        absent = not text or text in ("inf", "infinity")
+        found[key] = None if absent else float(number(inside, key, f"{what}: limit {key}", faults, 0))
+    given = [key for key in ("lower", "upper") if inside.get(key)]
+    if joint.kind == "continuous":
+        found["lower"] = found["upper"] = None
+    elif len(given) == 1:
+        found["upper" if given == ["lower"] else "lower"] = 0.0
+    low, high = found["lower"], found["upper"]
+    if low is not None and high is not None and low > high:
+        builder.note(f"{what}: its lower limit {low:g} is above its upper limit {high:g}.")
+    return [Limits(lower=low, upper=high, speed=found["velocity"], effort=found["effort"])]
+
+
+def _couple(builder: Builder, joints: list[_Joint], faults: Faults) -> None:
+    """Read <mimic>: the coordinate follows that of another joint."""
+    kinds = {joint.name: joint.kind for joint in joints}
+    for joint in joints:
+        inside = joint.element.first("mimic")
+        if inside is None:
+            continue
+        what = f"Joint {joint.name!r}: mimic"
+        of = inside.get("joint") or ""
+        ratio = number(inside, "multiplier", f"{what} multiplier", faults, 1)
+        offset = number(inside, "offset", f"{what} offset", faults, 0)
+        single = ("revolute", "continuous", "prismatic")
+        if of not in kinds:
+            builder.note(f"{what} joint {of!r:.60} does not exist, so the joint is left free.")
+        elif joint.kind not in single or kinds[of] not in single:
+            builder.note(f"{what} of {of!r} is not read: both must be revolute, continuous or prismatic.")
+        else:
+            builder.coupling(joint.name, of, ratio, offset)
+
+
+def _note_renamed(builder: Builder, names: dict[str, str]) -> None:
+    for link, body in names.items():
+        builder.note(f"Link {link!r} is called {body!r} here: {link!r} is the ground.")
+
+
+def _note_passive(builder: Builder, passive: bool) -> None:
+    """Say once what becomes of damping and friction."""
+    damped = [b.joint for b in builder.bodies if any(e != 0 for e in (*b.joint.damping, *b.joint.friction))]
+    rubbing = [j for j in damped if any(e != 0 for e in j.friction)]
+    if damped and not passive:
+        builder.note(
+            f"Damping and friction of {_counted(damped)} are kept but do not act; load(..., passive=True) lets them."
+        )
+    elif rubbing:
+        builder.note(f"Dry friction of {_counted(rubbing)} is smoothed below a speed of {FRICTION_SPEED:g}.")
+
+
+def _counted(joints: list[Joint]) -> str:
+    listed = ", ".join(repr(joint.name) for joint in joints[:3]) + (", ..." if len(joints) > 3 else "")
+    return f"joint {listed}" if len(joints) == 1 else f"{len(joints)} joints ({listed})"

@@ -1,0 +1,175 @@
+"""XML as untrusted text: a parse that expands nothing, and attributes read as numbers.
+
+Only elements and attributes are kept. A document type, which could define
+entities, is refused, and so are files that nest or grow beyond any mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from polhode.model import Faults, ModelError
+
+DEEPEST = 1000  # elements within elements
+MOST = 400_000  # elements of one file
+LARGEST = 1e30  # in size; beyond it products overflow, and no mechanism has it
+
+Number = int | float
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,15}", re.ASCII)
+
+
+@dataclass(slots=True)
+class Element:
+    """An element: its tag, attributes, children, and the line where it starts."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+
+    def get(self, key: str) -> str | None:
+        """The text of an attribute, without blanks around it."""
+        text = self.attributes.get(key)
+        return None if text is None else text.strip()
+
+    def first(self, tag: str) -> Element | None:
+        """The first child with that tag."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def all(self, *tags: str) -> list[Element]:
+        """The children with one of those tags."""
+        return [child for child in self.children if child.tag in tags]
+
+    def walk(self) -> Iterator[Element]:
+        """The element and everything inside it, in the order of the file."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += reversed(element.children)
+
+
+class _RefusedError(Exception):
+    """Ends a parse from inside one of its callbacks."""
+
+
+class _Tree:
+    """Builds the elements while expat reads."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.StartDoctypeDeclHandler = self.refuse_definitions
+        self.parser.EntityDeclHandler = self.refuse_definitions
+        self.open: list[Element] = []
+        self.root: Element | None = None
+        self.count = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        if len(self.open) > DEEPEST:
+            raise _RefusedError(f"elements are nested more than {DEEPEST} deep (line {element.line}).")
+        if self.count > MOST:
+            raise _RefusedError(f"there are more than {MOST:,} elements, more than a mechanism needs.")
+
+    def end(self, _tag: str) -> None:
+        self.open.pop()
+
+    def refuse_definitions(self, *_: object) -> None:
+        raise _RefusedError(
+            f"line {self.parser.CurrentLineNumber} declares a document type or entities (<!DOCTYPE, <!ENTITY), "
+            "which are refused because they can make a small file expand without end. Remove the declaration."
+        )
+
+
+def parse(text: str, source: str = "") -> Element:
+    """Read XML text into its root element; every fault is one ModelError."""
+    tree = _Tree()
+    try:
+        tree.parser.Parse(text.removeprefix("\ufeff"), True)
+    except _RefusedError as refused:
+        raise ModelError([str(refused)], source) from None
+    except expat.ExpatError as error:
+        inside = f" inside <{tree.open[-1].tag}>" if tree.open else ""
+        reason = expat.errors.messages.get(error.code, str(error))
+        raise ModelError(
+            [f"the XML ends or breaks at line {error.lineno}, column {error.offset + 1}{inside}: {reason}."], source
+        ) from None
+    except (ValueError, LookupError) as error:
+        raise ModelError([f"the XML cannot be read: {error}."], source) from None
+    if tree.root is None:
+        raise ModelError(["the XML has no element."], source)
+    return tree.root
+
+
+def to_number(text: str) -> Number | None:
+    """The finite number that a text spells, None if it spells none; whole numbers stay exact."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if not _NUMBER.fullmatch(text):
+        return None
+    x = float(text)
+    if not math.isfinite(x):
+        return None
+    return int(x) if x in (0.0, 1.0, -1.0) else x
+
+
+def number(element: Element, key: str, what: str, faults: Faults, default: Number | None = None) -> Number:
+    """Read an attribute as a number; without a default it must be there. `what` names it in messages."""
+    text = element.get(key)
+    if text is None:
+        if default is None:
+            faults.add(f'{what} is missing, expected a number: {key}="..." in <{element.tag}>, line {element.line}.')
+        return default or 0
+    x = to_number(text)
+    if x is None or abs(x) > LARGEST:
+        faults.add(f"{what} is {text!r:.60}, expected {_expected(x, 'a number')}.")
+        return default or 0
+    return x
+
+
+def numbers(
+    element: Element,
+    key: str,
+    n: int,
+    what: str,
+    faults: Faults,
+    default: Sequence[Number] | None = None,
+    least: int | None = None,
+) -> list[Number]:
+    """Read an attribute as n numbers, or from `least` to n; without a default it must be there."""
+    least = n if least is None else least
+    wanted = f"{n} numbers" if least == n else f"{least} to {n} numbers"
+    instead: list[Number] = [0] * n if default is None else list(default)
+    text = element.get(key)
+    if text is None:
+        if default is None:
+            faults.add(f'{what} is missing, expected {wanted}: {key}="..." in <{element.tag}>, line {element.line}.')
+        return instead
+    words = text.split(maxsplit=n)
+    found = [to_number(word) for word in words]
+    if not least <= len(words) <= n:
+        faults.add(f"{what} is {text!r:.60}, expected {wanted}.")
+        return instead
+    for x in found:
+        if x is None or abs(x) > LARGEST:
+            faults.add(f"{what} is {text!r:.60}, expected {_expected(x, wanted)}.")
+            return instead
+    return [x for x in found if x is not None]
+
+
+def _expected(x: Number | None, wanted: str) -> str:
+    return wanted if x is None else f"{wanted} of at most {LARGEST:g} in size"

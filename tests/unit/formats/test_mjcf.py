@@ -1,0 +1,393 @@
+"""MJCF: what is read, what is said about a bad file, and agreement with MuJoCo."""
+
+import math
+
+import numpy as np
+import pytest
+
+from polhode.formats.mjcf import read_mjcf
+from polhode.graph import evaluate
+from polhode.model import ModelError
+
+INERTIAL = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+
+
+def model_of(world, *before, after=""):
+    return f"<mujoco>{''.join(before)}<worldbody>{world}</worldbody>{after}</mujoco>"
+
+
+def body(inside, name="a", attributes="", mass=INERTIAL):
+    return f'<body name="{name}" {attributes}>{mass}{inside}</body>'
+
+
+def read(*args, **options):
+    return read_mjcf(model_of(*args), **options)
+
+
+def array(m):
+    return np.reshape(np.array(evaluate(m, {}), float), m.shape)
+
+
+RADIAN = '<compiler angle="radian"/>'
+HINGE = '<joint name="j"/>'
+
+
+def test_a_hinge_is_a_revolute_joint_about_its_anchor():
+    found = read(body('<joint name="j" axis="0 2 0" pos="0 0 3"/>')).body("a").joint
+    assert found.kind == "revolute"
+    assert list(found.parts[0].H[:, 0]) == [0, 1, 0, -3, 0, 0]
+
+
+def test_angles_are_degrees_unless_the_compiler_says_radian():
+    joint = '<joint name="j" range="-90 180" springref="90" stiffness="2"/>'
+    found = read(body(joint)).body("a").joint
+    assert (found.limits[0].lower, found.limits[0].upper) == (-math.pi / 2, math.pi)
+    assert float(found.rest[0]) == math.pi / 2
+    assert float(read(body(joint), RADIAN).body("a").joint.rest[0]) == 90
+
+
+def test_a_slide_keeps_its_numbers_in_metres():
+    found = read(body('<joint name="j" type="slide" range="-90 180"/>')).body("a").joint
+    assert found.kind == "prismatic"
+    assert found.limits[0].upper == 180
+
+
+def test_the_coordinate_has_the_value_of_ref_in_the_pose_of_the_file():
+    slide = read(body('<joint name="j" type="slide" ref="0.25"/>', attributes='pos="0 0 1"')).body("a")
+    assert array(slide.pose.p).tolist() == [0, 0, 0.75]
+    hinge = read(body('<joint name="j" pos="1 0 0" ref="90"/>')).body("a")
+    assert array(hinge.pose.R).tolist() == [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
+    assert array(hinge.pose.p).tolist() == [1, 1, 0]
+
+
+def test_several_joints_make_a_chain_with_the_first_nearest_to_the_parent():
+    model = read(body('<joint name="x" type="slide"/><joint name="y"/><joint name="z"/>'))
+    assert [b.name for b in model.bodies] == ["a/x", "a/y", "a"]
+    assert model.coordinates == ("x", "y", "z")
+    assert [b.mass for b in model.bodies] == [0, 0, 1]
+
+
+def test_a_ball_off_the_origin_turns_about_its_anchor():
+    model = read(body('<joint name="j" type="ball" pos="0 0 2"/>', attributes='pos="1 0 0"'))
+    assert [b.name for b in model.bodies] == ["a/j"]
+    assert array(model.bodies[0].pose.p).tolist() == [1, 0, 2]
+    host, pose = model.frame("a")
+    assert (host, array(pose.p).tolist()) == ("a/j", [0, 0, -2])
+
+
+def test_a_free_joint_has_the_pose_in_the_world_as_coordinates():
+    model = read(body("<freejoint/>", attributes='pos="0 0 1"'))
+    assert model.coordinates[:4] == tuple(f"a_joint_q{k}" for k in "wxyz")
+    assert array(model.body("a").pose.p).tolist() == [0, 0, 0]
+    assert "starts at (0, 0, 1)" in str(model.report())
+
+
+def test_unnamed_bodies_and_joints_get_names_of_their_own():
+    text = f'<body>{INERTIAL}<joint/><joint/><body name="body2">{INERTIAL}<body>{INERTIAL}<joint/></body></body></body>'
+    model = read(text)
+    assert [b.name for b in model.bodies] == ["body1/body1_joint", "body1", "body3"]
+    assert model.coordinates == ("body1_joint", "body1_joint2", "body3_joint")
+
+
+def test_sites_are_markers_and_step_aside_for_bodies():
+    model = read(body(HINGE + '<site name="s" pos="1 2 3"/><site name="a"/><site/>'), '<option gravity="0 0 0"/>')
+    assert [m.name for m in model.markers] == ["s", "a_site"]
+    assert array(model.frame("s")[1].p).tolist() == [1, 2, 3]
+    assert list(model.gravity) == [0, 0, 0]
+
+
+def test_defaults_come_from_the_class_the_childclass_or_main():
+    defaults = (
+        '<default><joint damping="1"/><default class="x"><joint damping="2" armature="3"/>'
+        '<default class="y"><joint damping="4"/></default></default></default>'
+    )
+    inner = body('<joint name="k"/><joint name="l" class="y"/>', "b")
+    model = read(body(HINGE) + body(inner, "c", 'childclass="x"'), defaults)
+    found = {b.joint.name: b.joint for b in model.bodies}
+    assert [float(found[n].damping[0]) for n in "jkl"] == [1, 2, 4]
+    assert [float(found[n].armature[0]) for n in "jkl"] == [0, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("turn", "compiler"),
+    [
+        ('quat="1 0 0 1"', ""),
+        ('axisangle="0 0 2 90"', ""),
+        ('euler="0 0 90"', ""),
+        (f'euler="0 0 {math.pi / 2}"', RADIAN),
+        ('euler="90 0 0"', '<compiler eulerseq="zyx"/>'),
+        ('xyaxes="0 1 0 -1 5 0"', ""),
+    ],
+)
+def test_a_frame_can_be_turned_in_every_way(turn, compiler):
+    assert array(read(body(HINGE, attributes=turn), compiler).body("a").pose.R).tolist() == [
+        [0, -1, 0],
+        [1, 0, 0],
+        [0, 0, 1],
+    ]
+
+
+def test_zaxis_is_the_smallest_turn_of_z():
+    R = array(read(body(HINGE, attributes='zaxis="1 0 0"')).body("a").pose.R)
+    assert R.tolist() == [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
+
+
+def test_frames_move_what_is_inside_them():
+    inside = f'<frame pos="1 0 0"><frame euler="0 0 90">{HINGE}<site name="s" pos="1 0 0"/></frame></frame>'
+    model = read(f'<frame pos="0 0 5">{body(inside)}</frame>')
+    assert array(model.body("a").pose.p).tolist() == [0, 0, 5]
+    assert array(model.frame("s")[1].p).tolist() == [1, 1, 0]
+    assert list(model.body("a").joint.parts[0].H[:, 0]) == [0, 0, 1, 0, -1, 0]
+
+
+def test_boxes_and_spheres_have_their_inertia():
+    box = read(body(HINGE + '<geom type="box" size="1 2 3" mass="3"/>', mass="")).body("a")
+    assert np.allclose(array(box.inertia), np.diag([13, 10, 5]), rtol=1e-15)
+    ball = read(body(HINGE + '<geom size="0.1" density="500"/>', mass="")).body("a")
+    assert float(ball.mass) == pytest.approx(500 * 4 / 3 * math.pi * 1e-3)
+
+
+def test_geoms_outside_the_inertia_groups_do_not_count():
+    geoms = HINGE + '<geom size="1" mass="1" group="3"/><geom size="1" mass="2" group="1"/>'
+    assert read(body(geoms, mass=""), '<compiler inertiagrouprange="0 2"/>').body("a").mass == 2
+
+
+def test_an_inertial_wins_over_geoms_unless_the_compiler_says_otherwise():
+    both = body(HINGE + '<geom size="1" mass="2"/>')
+    assert read(both).body("a").mass == 1
+    assert read(both, '<compiler inertiafromgeom="true"/>').body("a").mass == 2
+
+
+def test_springs_and_dampers_act_unless_passive_is_false():
+    joint = '<joint name="j" damping="1" frictionloss="0.5"/>'
+    acting, kept = read(body(joint)), read(body(joint), passive=False)
+    assert acting.body("a").joint.passive
+    assert not kept.body("a").joint.passive
+    assert "dry friction of 0.5 does not act" in str(acting.report())
+
+
+def test_a_linear_equality_of_joints_is_a_coupling():
+    world = body('<joint name="j" ref="0.5"/>') + body('<joint name="k" ref="0.25"/>', "b")
+    equality = '<equality><joint joint1="j" joint2="k" polycoef="1 2 0 0 0"/></equality>'
+    (found,) = read_mjcf(model_of(world, RADIAN, after=equality)).couplings
+    assert (found.coordinate, found.of, found.ratio, float(found.offset)) == ("j", "k", 2, 1.0)
+
+
+def test_what_is_not_read_is_noted_once_per_kind():
+    rest = (
+        '<actuator><motor joint="j"/><motor joint="j"/></actuator><sensor><clock/></sensor>'
+        '<equality><weld body1="a"/><weld body1="a"/><connect body1="a"/></equality>'
+    )
+    model = read_mjcf(model_of(body(HINGE), after=rest))
+    assert model.report().findings == (
+        "<actuator> is not read (2 of them).",
+        "<sensor> is not read.",
+        "<equality> <weld> is not read (2 of them).",
+        "<equality> <connect> is not read.",
+    )
+
+
+def test_files_are_included_from_the_folder_and_below(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.xml").write_text(f'<mujocoinclude>{body(HINGE)}<include file="b.xml"/></mujocoinclude>')
+    (tmp_path / "sub" / "b.xml").write_text(f"<mujocoinclude>{body('', 'b')}</mujocoinclude>")
+    model = read_mjcf(model_of('<include file="sub/a.xml"/>'), folder=tmp_path)
+    assert model.frames == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("../secret.xml", "leaves the folder"),
+        ("/etc/passwd", "leaves the folder"),
+        ("link.xml", "leaves the folder"),
+        ("none.xml", "no such file"),
+        ("self.xml", "more than once"),
+        ("bad.xml", "line 1, column"),
+        ("bytes.xml", "cannot be read as text"),
+        (".", "no such file"),
+        ("", "expected the name of a file"),
+        ("a" * 5000, "cannot be read"),
+    ],
+)
+def test_an_include_that_cannot_be_is_a_fault(tmp_path, name, words):
+    (tmp_path / "secret.xml").write_text("<mujocoinclude/>")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
+    (folder / "self.xml").write_text('<mujocoinclude><include file="self.xml"/></mujocoinclude>')
+    (folder / "bad.xml").write_text("<mujocoinclude>")
+    (folder / "bytes.xml").write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(ModelError, match=words):
+        read_mjcf(model_of(f'<include file="{name}"/>'), folder=folder)
+
+
+FAULTS = {
+    "<mujoco": "line 1, column",
+    "<robot/>": "expected <mujoco>",
+    '<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>': "document type or entities",
+    model_of("<body>" * 2000): "nested more than 1000 deep",
+    model_of(body("<jiont/>")): "Body 'a': unknown element <jiont>",
+    model_of(HINGE): "<joint> on line 1 is in the world",
+    model_of(body('<joint name="j" type="pin"/>')): "type is 'pin', expected hinge, slide, ball, free",
+    model_of(body('<joint name="j" axis="0 0 0"/>')): "axis has length 0",
+    model_of(body('<joint name="j" damping="-1"/>')): "damping is -1, expected 0 or more",
+    model_of(body('<joint name="j" limited="true"/>')): "has no range",
+    model_of(body('<joint name="j" limited="true" range="2 1"/>')): "the smaller number first",
+    model_of(body('<joint name="j" range="0 1"/>'), '<compiler autolimits="false"/>'): "autolimits is off",
+    model_of(body(body("<freejoint/>", "b"))): "directly in the world",
+    model_of(body("<freejoint/><joint/>")): "expected it alone",
+    model_of(body(HINGE) + body(HINGE, "b")): "Joint 'j' exists 2 times",
+    model_of(body(HINGE) + body("")): "Body 'a' exists 2 times",
+    model_of(body(HINGE, attributes='quat="1 0 0 0" euler="0 0 0"')): "turned by quat and euler",
+    model_of(body(HINGE, attributes='quat="0 0 0 0"')): "quat has length 0",
+    model_of(body(HINGE, attributes='xyaxes="1 0 0 2 0 0"')): "xyaxes are parallel",
+    model_of(body(HINGE, attributes='pos="1 2"')): "Body 'a': pos is '1 2', expected 3 numbers",
+    model_of(body(HINGE, attributes='pos="1 2 nan"')): "expected 3 numbers",
+    model_of(body('<joint class="x"/>')): "default class 'x' does not exist",
+    model_of("", "<default><default/></default>"): "has no class name",
+    model_of("", '<compiler angle="turns"/>'): "angle is 'turns'",
+    model_of("", '<compiler coordinate="global"/>'): "coordinate is 'global'",
+    model_of("", '<compiler eulerseq="xyw"/>'): "eulerseq is 'xyw'",
+    model_of("", '<option gravity="1"/>'): "Option gravity is '1', expected 3 numbers",
+    model_of(body(HINGE, mass='<inertial mass="1"/>')): "inertial pos is missing",
+    model_of(body(HINGE, mass='<inertial pos="0 0 0" mass="-1" diaginertia="1 1 1"/>')): "mass is -1",
+    model_of(body(HINGE + '<geom type="mesh" mesh="m"/>', mass="")): "inertia from meshes is not read",
+    model_of(body(HINGE + '<geom type="blob"/>', mass="")): "type is 'blob'",
+    model_of(body(HINGE + '<geom type="box" size="1 1"/>', mass="")): "size is '1 1', expected 3 numbers",
+    model_of(body(HINGE + '<geom type="capsule" size="1" fromto="0 0 0 0 0 0"/>', mass="")): "fromto has length 0",
+    model_of(body(HINGE + '<geom size="-1"/>', mass="")): "expected numbers above 1e-15",
+    model_of('<replicate count="3"/>'): "<replicate> on line 1 is not read",
+    model_of('<attach model="x"/>'): "<attach> on line 1 is not read",
+    model_of(body('<composite type="cable"/>')): "<composite> on line 1 is not read",
+    model_of("<flexcomp/>"): "<flexcomp> on line 1 is not read",
+    model_of(body(HINGE), after='<equality><joint joint1="j" joint2="k"/></equality>'): "names of two hinges or slides",
+    model_of('<include file="x.xml"/>'): "load the model from its file",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS, ids=lambda text: FAULTS[text][:40])
+def test_a_fault_says_what_is_wrong_and_where(text):
+    with pytest.raises(ModelError) as caught:
+        read_mjcf(text, source="bad.xml")
+    assert FAULTS[text] in str(caught.value)
+    assert str(caught.value).startswith("bad.xml: ")
+
+
+def test_meshes_matter_only_where_their_inertia_does():
+    mesh = '<geom type="mesh" mesh="m"/>'
+    assert read(body(mesh, mass="") + body(mesh + HINGE, "b")).nq == 1
+
+
+def test_all_faults_of_a_file_are_reported_at_once():
+    bad = model_of(body('<joint name="j" axis="0 0 0" damping="x"/><geom size="y"/>', attributes='pos="z"', mass=""))
+    with pytest.raises(ModelError) as caught:
+        read_mjcf(bad)
+    assert len(caught.value.faults) == 4
+
+
+MECHANISMS = {
+    "two links": """
+<mujoco model="p"><worldbody><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
+ <geom type="capsule" fromto="0 0 0 .3 .1 -.5" size=".03"/>
+ <body name="b" pos=".3 .1 -.5" euler="10 20 30">
+  <joint name="k" axis="1 1 0" pos=".1 .2 .3" ref="30" range="-40 60" armature=".05"/>
+  <geom type="box" size=".1 .2 .3" pos=".1 0 0" quat="1 2 3 4"/><geom type="sphere" size=".1" mass="2"/>
+  <site name="s" pos="1 2 3" axisangle="1 1 1 50"/></body></body></worldbody></mujoco>""",
+    "many joints": """
+<mujoco><compiler angle="radian" eulerseq="ZyX"/><worldbody><body name="a" pos=".1 .2 .3" euler=".1 .2 .3">
+ <joint name="x" type="slide" axis="1 0 0" ref=".2"/><joint name="y" type="slide" axis="0 1 1"/>
+ <joint name="r" axis="0 1 0" pos=".1 .1 .1" ref=".4"/><joint name="r2" axis="0 1 1" pos=".2 .1 .1"/>
+ <inertial pos=".1 .2 .3" mass="2" diaginertia=".3 .2 .25" euler=".3 .2 .1"/>
+ <body name="b" xyaxes="1 1 0 0 1 .3"><joint name="ball" type="ball" pos=".1 .2 .3" armature=".01"/>
+  <joint name="after" type="slide"/><geom type="cylinder" size=".1 .2" zaxis="1 1 1" density="500"/>
+  <body name="c" zaxis="0 0 -1"><joint name="ball2" type="ball"/><geom type="ellipsoid" size=".1 .2 .3" pos="0 .1 0"/>
+   <body name="d" zaxis="0 1 -1" pos=".3 0 0"><joint name="ball3" type="ball" pos="0 .1 0"/>
+    <geom type="ellipsoid" fromto="0 0 0 0 .1 .4" size=".1"/><body name="e" pos="0 0 .1"><geom size=".1"/></body>
+   </body></body></body></body></worldbody></mujoco>""",
+    "classes and frames": """
+<mujoco><compiler autolimits="false" angle="radian"/>
+<default><joint damping="1" axis="1 0 0"/><geom density="300" type="capsule" size=".02 .1"/>
+ <default class="arm"><joint armature=".1" stiffness="2"/>
+  <default class="hand"><joint axis="0 0 1" limited="true" range="-1 1"/>
+   <geom type="box" size=".1 .1 .1" euler=".3 0 0"/></default></default></default>
+<worldbody><body name="a" childclass="arm"><joint name="j1"/><geom/>
+ <body name="b" pos="0 0 .3"><joint name="j2" class="hand"/><geom class="hand"/>
+  <geom class="hand" quat="1 1 0 0" pos=".3 0 0"/><geom class="main" pos="0 1 0"/>
+  <frame childclass="hand" pos=".1 0 0" euler="0 0 1"><joint name="j3" pos=".1 .2 0"/><geom pos=".1 0 0"/>
+   <site name="s1" pos=".1 .1 0"/><body name="c" pos="0 .1 .2"><joint name="j4"/><geom/></body></frame>
+ </body></body></worldbody></mujoco>""",
+    "bounds": """
+<mujoco><compiler boundmass=".5" boundinertia=".01" balanceinertia="true" inertiagrouprange="1 2"/>
+<worldbody><body name="a"><joint name="j" axis="1 0 0"/><geom size=".1" group="0"/>
+ <geom size=".05" group="1" pos="0 .2 .1"/>
+ <body name="b" pos="0 0 1"><joint name="k" axis="0 1 0"/>
+  <inertial pos="0 0 .1" mass="1" diaginertia="1 1 5" quat="1 .2 .3 .4"/></body>
+ <body name="c" pos="0 1 0"><joint name="l"/><inertial pos="0 0 0" mass="1" fullinertia="1 2 2.5 .1 .2 .3"/>
+  <geom size="1"/></body></body></worldbody></mujoco>""",
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mujoco_finds_the_same_bodies_in_the_same_places(name):
+    mujoco = pytest.importorskip("mujoco")
+    text = MECHANISMS[name]
+    other = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(other)
+    mujoco.mj_forward(other, data)
+    model = read_mjcf(text)
+    X = _poses(model, {other.joint(j).name: other.qpos0[other.jnt_qposadr[j]] for j in range(other.njnt)})
+    mass = 0.0
+    for k in range(1, other.nbody):
+        host, pose = model.frame(other.body(k).name)
+        found = X[host] @ _matrix(pose)
+        assert np.allclose(found[:3, 3], data.xpos[k], rtol=0, atol=1e-12)
+        assert np.allclose(found[:3, :3], data.xmat[k].reshape(3, 3), rtol=0, atol=1e-12)
+        mass += other.body_mass[k]
+    assert sum(float(b.total.m) for b in model.bodies) == pytest.approx(mass, rel=1e-12)
+    # the moments of the whole about the world's origin, which every part of every inertia enters
+    total = sum(_moved(X[b.name], array(b.total.matrix())) for b in model.bodies)
+    assert np.allclose(total, _spatial(other, data), rtol=0, atol=1e-11)
+
+
+def _matrix(pose):
+    return array(pose.matrix())
+
+
+def _poses(model, q):
+    """Poses of the bodies with balls at rest and other joints at q."""
+    from polhode.spatial import axis_angle
+
+    X = {"world": np.eye(4)}
+    for b in model.bodies:
+        moved = np.eye(4)
+        if b.joint.nq == 1:
+            w, v = b.joint.parts[0].H[:3, 0], array(b.joint.parts[0].H[3:, 0])
+            x = q[b.joint.name]
+            if b.joint.kind == "prismatic":
+                moved[:3, 3] = v * x
+            else:
+                R, a = array(axis_angle(w, float(x))), array(w)
+                moved[:3, :3], moved[:3, 3] = R, (np.eye(3) - R) @ np.cross(a, v)
+        X[b.name] = X[b.parent] @ _matrix(b.pose) @ moved
+    return X
+
+
+def _skew(a):
+    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+
+
+def _moved(X, I):
+    """A spatial inertia taken from a frame at X to the world."""
+    R, p = X[:3, :3], X[:3, 3]
+    A = np.block([[R.T, np.zeros((3, 3))], [-R.T @ _skew(p), R.T]])
+    return A.T @ I @ A
+
+
+def _spatial(other, data):
+    total = np.zeros((6, 6))
+    for k in range(1, other.nbody):
+        X = np.eye(4)
+        X[:3, :3], X[:3, 3] = data.ximat[k].reshape(3, 3), data.xipos[k]
+        total += _moved(X, np.diag([*other.body_inertia[k], *[other.body_mass[k]] * 3]))
+    return total
