@@ -5,9 +5,8 @@ BIN := .venv/bin
 
 .PHONY: demo test test-all bench check format clean
 
-demo: .venv/demo
-	$(BIN)/python examples/01_equations.py
-	$(BIN)/python examples/02_chaos.py
+demo: .venv/installed
+	@for f in examples/0*.py; do $(BIN)/python $$f || exit 1; done
 
 test: .venv/test .venv/compilers
 	$(BIN)/python -m pytest -n auto
@@ -45,6 +44,6 @@ clean:
 		echo "No $$c, and it cannot be installed here: the tests that need it will be skipped."; done
 	@touch $@
 
-.venv/demo .venv/test .venv/bench .venv/check: .venv/%: .venv/installed
+.venv/test .venv/bench .venv/check: .venv/%: .venv/installed
 	$(BIN)/python -m pip install --quiet --group $*
 	@touch $@
