@@ -111,9 +111,9 @@ def table(console: Any, limit: float) -> None:
     for n in (3, 4, 5, 6, 7, 10, 15, 30, 60):
         runs = {m: [derive(n, m) for _ in range(5 if n < 30 else 3)] for m in ("poincare", "lagrange")}
         cells = []
-        for method, found in runs.items():
+        for found in runs.values():
             seconds = statistics.median(t for t, _ in found)
-            cells += [f"{seconds * 1e3:,.1f} ms", f"{runs[method][0][1]:,}"]
+            cells += [f"{seconds * 1e3:,.1f} ms", f"{found[0][1]:,}"]
         tried = sympy_within and n <= 30
         other = kane_within(n, limit) if tried else None
         sympy_within = other is not None

@@ -29,7 +29,10 @@ class SympyEquations:
         found = to_sympy(e)
         if not self.simplify:
             return found
-        return found.applyfunc(simplified) if isinstance(e, Matrix) else simplified(found)
+        speeds = [to_sympy(u) for u in self.equations.u]
+        if isinstance(e, Matrix):
+            return found.applyfunc(lambda entry: simplified(entry, speeds))
+        return simplified(found, speeds)
 
     @cached_property
     def tau(self) -> Any:
@@ -54,12 +57,25 @@ class SympyEquations:
         return f"SymPy view of {self.equations!r}"
 
 
-def simplified(e: Any) -> Any:
-    """SymPy's shortest form of an expression."""
+def simplified(e: Any, speeds: Any = ()) -> Any:
+    """SymPy's shortest form of an expression, as it is or speed by speed."""
     import sympy
 
-    found = [e, sympy.simplify(e), sympy.trigsimp(sympy.expand(e)), sympy.factor(sympy.trigsimp(sympy.expand(e)))]
-    return min(found, key=lambda f: (sympy.count_ops(f), len(str(f))))
+    def shortest(forms: list[Any]) -> Any:
+        return min(forms, key=lambda f: (sympy.count_ops(f), len(str(f))))
+
+    def plain(f: Any) -> Any:
+        turned = sympy.trigsimp(sympy.expand(f))
+        return shortest([f, sympy.simplify(f), turned, sympy.factor(turned)])
+
+    found = [plain(e)]
+    present = [u for u in speeds if e.has(u)]
+    if present and e.is_polynomial(*present):
+        terms = sympy.Poly(sympy.expand(e), *present).terms()
+        parts = [(sympy.prod([u**n for u, n in zip(present, powers, strict=True)]), plain(k)) for powers, k in terms]
+        whole = sympy.Add(*[k * monomial for monomial, k in parts])
+        found += [whole, sympy.factor_terms(whole)]
+    return shortest(found)
 
 
 def latex(equations: Equations, simplify: bool = False) -> str:
@@ -75,7 +91,8 @@ def latex(equations: Equations, simplify: bool = False) -> str:
                  for shape, part in zip(shapes, parts, strict=True)]  # fmt: skip
     views = [to_sympy(part) for part in parts]
     if simplify:
-        views = [view.applyfunc(simplified) for view in views]
+        view_of = eq.to_sympy(simplify=True)
+        views = [getattr(view_of, name) for name in ("N", "M", "c", "Q")]
     names = {
         to_sympy(s): symbol_latex(str(s.value)) for s in (*eq.q, *eq.u, *eq.parameters, *(s for s, _ in definitions))
     }

@@ -38,6 +38,7 @@ from polhode.graph.linear import sparse_product
 from polhode.kinematics import configuration, joint_map, kinematic_matrix
 from polhode.kinematics.joint import block_diagonal
 from polhode.model import Joint
+from polhode.model.values import inertia as inertia_matrix
 from polhode.spatial import Inertia, Pose, skew
 
 
@@ -61,8 +62,9 @@ def rigid_chain(
     Returns (V, X, M): a list of (nq_k, nu_k), a list of poses, and (nu, nu).
     Reference: [KwatnyBlankenship, eq. 46, 51, 52b]; the paper's RgdChn.
     """
-    if len(joints) != len(bodies):
-        raise ValueError(f"A chain of {len(joints)} joints and {len(bodies)} bodies: expected one body on each joint.")
+    _require_chain(joints, bodies, "joints")
+    if len(q) != sum(joint.nq for joint in joints):
+        raise ValueError(f"A chain with {sum(j.nq for j in joints)} coordinates, found {len(q)} symbols for them.")
     V, X, H, first = [], [], [], 0
     for joint in joints:
         own = list(q)[first : first + joint.nq]
@@ -80,13 +82,14 @@ def rigid_chain(
             row = [phi @ block for block in rows[-1]]
         row[k] = H[k]
         rows.append(row)
-    M: Matrix | None = None
+    M = zeros(sum(widths), sum(widths))
     for row, body in zip(rows, bodies, strict=True):
-        inertia = Inertia.of_body(body.mass, as_matrix(body.com), as_matrix(body.inertia)).matrix()
+        inertia = Inertia.of_body(
+            body.mass, as_matrix(body.com), inertia_matrix(body.inertia, "Body: inertia")
+        ).matrix()
         wide = matrix([[e for block in row for e in block[i]] for i in range(6)])
-        term = wide.T @ inertia @ wide
-        M = term if M is None else M + term
-    return V, X, zeros(0, 0) if M is None else M
+        M = M + wide.T @ inertia @ wide
+    return V, X, M
 
 
 def _transport(X: Pose, r: Matrix) -> Matrix:
@@ -109,6 +112,11 @@ def convective_matrix(M: Matrix, V: Sequence[Matrix] | Matrix, q: Sequence[Expr]
     Reference: [KwatnyBlankenship, eq. 53b], all three signs reversed; the paper's Cmat.
     """
     blocks = [V] if isinstance(V, Matrix) else list(V)
+    if any(block.shape[0] != block.shape[1] for block in blocks):
+        raise ValueError(
+            f"V has a block of shape {next(b.shape for b in blocks if b.shape[0] != b.shape[1])}, expected square ones: "
+            "the formula inverts V. For quaternions and nonholonomic joints use polhode.formulate."
+        )
     whole, speeds = block_diagonal(blocks), vector(p)
     D = sparse_product(jacobian(M @ speeds, q), whole)
     # sum_j p_j [v_j, v_k] = (dv_k/dq) V p - (d(V p)/dq) v_k
@@ -134,11 +142,13 @@ def poincare_function(
 
 def end_effector_pose(bodies: Sequence[ChainBody], X: Sequence[Pose]) -> Matrix:
     """The 4 x 4 pose of the last outboard joint in the space frame. The paper's XEndEf."""
+    _require_chain(X, bodies, "joint configurations")
     return _ends(bodies, X)[-1].matrix()
 
 
 def gravity_potential(bodies: Sequence[ChainBody], X: Sequence[Pose], gravity: Sequence[Any] = (0, 0, -1)) -> Expr:
     """Potential energy of the chain; the paper's GravPotChn, with all masses and offsets and g = 1."""
+    _require_chain(X, bodies, "joint configurations")
     total = as_expr(0)
     inboard = Pose.identity()
     for body, joint, end in zip(bodies, X, _ends(bodies, X), strict=True):
@@ -146,6 +156,11 @@ def gravity_potential(bodies: Sequence[ChainBody], X: Sequence[Pose], gravity: S
         total = total - body.mass * (as_matrix(gravity) @ center)
         inboard = end
     return total
+
+
+def _require_chain(joints: Sequence[Any], bodies: Sequence[ChainBody], what: str) -> None:
+    if not joints or len(joints) != len(bodies):
+        raise ValueError(f"A chain of {len(joints)} {what} and {len(bodies)} bodies: expected one body on each joint.")
 
 
 def _ends(bodies: Sequence[ChainBody], X: Sequence[Pose]) -> list[Pose]:

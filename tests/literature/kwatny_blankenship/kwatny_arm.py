@@ -1,6 +1,6 @@
 """The six degree of freedom arm of section IV, for Polhode and for the reference."""
 
-from fractions import Fraction as F
+from fractions import Fraction
 
 import numpy as np
 from kwatny_reference import Chain, array
@@ -16,7 +16,7 @@ X, Y, Z = np.eye(6, dtype=int)[:3].tolist()
 def bar(mass, length):
     """A slender bar along z."""
     I = mass * length**2 / 12
-    return (0, 0, length / 2), (0, 0, length), mass, (I, I, F(0))
+    return (0, 0, length / 2), (0, 0, length), mass, (I, I, Fraction(0))
 
 
 def gripper(mass, length, radius):
@@ -25,7 +25,11 @@ def gripper(mass, length, radius):
     return (0, 0, length / 2), (0, 0, length), mass, (I, I, mass * radius**2 / 12)
 
 
-BODIES = (bar(F(1), F(3)), bar(F(1), F(3)), gripper(F(1, 2), F(7, 10), F(7, 20)))
+BODIES = (
+    bar(Fraction(1), Fraction(3)),
+    bar(Fraction(1), Fraction(3)),
+    gripper(Fraction(1, 2), Fraction(7, 10), Fraction(7, 20)),
+)
 
 
 def joints(wrist):

@@ -7,6 +7,7 @@ angular velocity, spatial vector or Lie bracket anywhere.
 """
 
 import random
+from functools import lru_cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -65,7 +66,12 @@ def vee(A):
 
 def exponential(A):
     """The matrix exponential, by mpmath's series."""
-    return array(mp.expm(mp.matrix(A.tolist())).tolist())
+    return array(_series(tuple(map(tuple, A.tolist()))))
+
+
+@lru_cache(maxsize=1024)
+def _series(rows):
+    return mp.expm(mp.matrix(rows)).tolist()
 
 
 def inverse_pose(X):

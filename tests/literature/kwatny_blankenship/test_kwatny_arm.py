@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 import sympy as sp
-from kwatny_arm import BODIES, P, Q, Y, Z, chain_bodies, joints, model, reference
+from kwatny_arm import BODIES, P, Q, X, Y, Z, chain_bodies, joints, model, reference
 from kwatny_reference import array, draw, gap, inverse_pose, rates_matrix, solve, values_of, vee, zero
 from mpmath import mp
 
@@ -70,12 +70,10 @@ def spatial_operators(wrist, q):
     In (48) a runs from O to the centre of mass, as (42) needs; the text has it the other way.
     """
     arm = reference(wrist)
-    shares = {(1, 1, 1): [[Y], [Z], [Y]], (3,): [[Y], [Z], [Y]]}[wrist]
     Phi, H, M = (array(np.zeros(shape, dtype=int)) for shape in ((18, 18), (18, 6), (18, 18)))
-    H[0:6, 0:2] = rates_matrix([shares[0][0], shares[1][0]], q[:2])  # compound: (27)
+    H[0:6, 0:2] = rates_matrix([Y, Z], q[:2])  # compound: (27)
     H[6:12, 2] = Y
-    columns = array(arm.parts[-1] if wrist == (3,) else [h for part in arm.parts[-3:] for h in part])
-    H[12:, 3:] = columns.T if wrist == (3,) else rates_matrix(columns, q[3:])
+    H[12:, 3:] = array([Y, Z, X]).T if wrist == (3,) else rates_matrix([Y, Z, X], q[3:])
     for k, (com, _, m, inertia) in enumerate(BODIES):
         own, six = slice(6 * k, 6 * k + 6), array(np.zeros((6, 6), dtype=int))
         six[:3, :3], six[3:, 3:] = np.diag(array([mp.mpmathify(i) for i in inertia])), np.eye(3, dtype=int) * m
@@ -83,9 +81,9 @@ def spatial_operators(wrist, q):
         M[own, own] = a.T @ six @ a
         Phi[own, own] = np.eye(6, dtype=int)
         if k:
-            X = inverse_pose(arm.pose(k - 1, q, end=True)) @ arm.pose(k, q)
+            turned = inverse_pose(arm.pose(k - 1, q)) @ arm.pose(k, q)
             L = array(np.zeros((6, 6), dtype=int))
-            L[:3, :3] = L[3:, 3:] = X[:3, :3].T
+            L[:3, :3] = L[3:, 3:] = turned[:3, :3].T
             step = L @ shift([mp.mpmathify(i) for i in BODIES[k - 1][1]])  # (46)
             Phi[own, : 6 * k] = step @ Phi[6 * k - 6 : 6 * k, : 6 * k]
     return Phi, H, M
@@ -149,8 +147,8 @@ def test_velocity_terms_are_lagranges_in_quasivelocities(wrist, seed):
 def test_poincare_function_holds_velocity_gravity_and_forces(wrist):
     """(53a), (53c) with V^T: F = C p + V^T dU/dq - Q_p."""
     at, _, _ = state()
-    eq, (V, X, M) = equations(wrist), rigid_chain(wrist)
-    U = chain.gravity_potential(chain_bodies(), X)
+    eq, (V, poses, M) = equations(wrist), rigid_chain(wrist)
+    U = chain.gravity_potential(chain_bodies(), poses)
     torques = ph.symbols("T1 T2 T3 T4 T5 T6")
     F = chain.poincare_function(M, V, U, torques, eq.u, eq.q)
     at |= draw([t.value for t in torques], 7)
@@ -176,12 +174,22 @@ def test_power_of_the_torques_is_the_rate_of_the_energy(wrist):
     assert abs((energy(h) - energy(-h)) / (2 * h) - p @ tau) < 1e-20
 
 
+def test_lagranges_equations_of_the_arm_are_those_of_its_coordinates():
+    """Remark on Poincare versus Lagrange: V = 1, whatever the wrist."""
+    eq = ph.formulate(model((3,)), method="lagrange")
+    at = draw([x.value for x in (*eq.q, *eq.u)], 0)
+    q, rates = (array([at[x.value] for x in part]) for part in (eq.q, eq.u))
+    M, c, g = reference((3,)).lagrange(q, rates)
+    assert gap(values_of(eq.M, at), M) < 1e-30
+    assert gap(values_of(eq.c, at), c + g) < 1e-30
+
+
 # section IV, what is printed
 
 
 def printed_end():
     """The configuration matrix of the end effector; parentheses that the scan lost are put back."""
-    upper = sp.Matrix(  # of the lower arm: Rz(s2) Ry(s1 + e), as the print has it expanded
+    lower = sp.Matrix(  # x and y axes of the lower arm, Rz(s2) Ry(s1 + e), expanded as in the print
         [
             [cos(e) * cos(s1) * cos(s2) - cos(s2) * sin(e) * sin(s1), -sin(s2)],
             [cos(e) * cos(s1) * sin(s2) - sin(e) * sin(s1) * sin(s2), cos(s2)],
@@ -195,7 +203,7 @@ def printed_end():
     ]
     rows = []
     for (first, second), third, offset in zip(
-        upper.tolist(), last, [3 * cos(s2) * sin(s1), 3 * sin(s1) * sin(s2), 3 * cos(s1)], strict=True
+        lower.tolist(), last, [3 * cos(s2) * sin(s1), 3 * sin(s1) * sin(s2), 3 * cos(s1)], strict=True
     ):
         x = (
             cos(t1) * cos(t2) * first
@@ -260,8 +268,9 @@ def test_gravity_terms_are_the_slope_of_the_potential_along_the_speeds(wrist):
 def test_last_row_of_the_printed_inertia_matrix_holds_for_the_wrist_alone():
     """Section IV: the last three elements of both printed rows hold, the three to shoulder and elbow do not.
 
-    Read with e for the stray r. The rows miss the turning of the wrist between the lower arm and
-    the gripper (no t3 in them), so they are not the inertia of the arm whose pose is printed.
+    Read with e for the stray r; the second element of the compound row is too garbled to read.
+    The rows have no t3, as if the wrist did not turn between lower arm and gripper, so they are
+    not the inertia of the arm whose pose is printed.
     """
     Ix, Iz, m = sp.Rational("0.0969792"), sp.Rational("0.00510417"), sp.Rational("0.525")
     a, b = m * 2 * cos(s1 / 2) ** 2, m * 2 * cos(e + s1 / 2) * cos(s1 / 2)
@@ -293,9 +302,7 @@ def nonholonomic_shoulder():
     build = ph.Builder("other arm", gravity=(0, 0, -1))
     shoulder = ph.joint(array([Y, Z]).T, nonholonomic=True, u=P[:2])
     at, parent = (0, 0, 0), "world"
-    for name, joint, (com, outboard, mass, inertia) in zip(
-        "abc", (shoulder, *joints((3,))[1:]), BODIES, strict=True
-    ):
+    for name, joint, (com, outboard, mass, inertia) in zip("abc", (shoulder, *joints((3,))[1:]), BODIES, strict=True):
         build.body(name, parent=parent, at=at, joint=joint, mass=mass, com=com, inertia=inertia)
         at, parent = outboard, name
     return ph.formulate(build.build())
@@ -310,7 +317,11 @@ def measures(part):
     ("part", "written_out"), [("M", 0.85), ("velocity", 0.70)], ids=["inertia matrix", "velocity terms"]
 )
 def test_simple_wrist_makes_the_equations_shorter(part, written_out):
-    """Section IV: {3} for the wrist's {1, 1, 1}. The paper's 25 % is for shoulder and wrist, which is not legitimate."""
+    """Section IV: {3} for the wrist's {1, 1, 1}, written out as the paper measures.
+
+    The paper's 25 % is for shoulder and wrist together, which is not the same mechanism; we find 41 %
+    for that. Where shared operations count once, the velocity terms of both forms cost the same.
+    """
     whole, short = (measures(getattr(equations(wrist).terms, part)) for wrist in WRISTS.values())
     other = measures(getattr(nonholonomic_shoulder().terms, part))
     for how in whole:
@@ -319,7 +330,7 @@ def test_simple_wrist_makes_the_equations_shorter(part, written_out):
             f"and simple shoulder {other[how]} ({other[how] / whole[how]:.0%})"
         )
     assert short["written out"] < written_out * whole["written out"]
-    assert short["shared"] < whole["shared"]
+    assert part != "M" or short["shared"] < 0.95 * whole["shared"]
     assert other["written out"] < 0.45 * whole["written out"]
 
 

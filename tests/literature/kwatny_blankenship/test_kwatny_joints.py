@@ -56,6 +56,14 @@ def test_joint_map_of_a_screw_has_its_pitch_below():
     assert list(ph.joint_map(ph.screw("z", pitch=s), [z])[:, 0]) == [0, 0, 1, 0, 0, s]
 
 
+def test_named_universal_joint_is_compound_with_the_printed_axes():
+    """Table I, universal: the printed map is that of the compound joint at rest."""
+    z1, z2 = ph.symbols("z1 z2")
+    found = ph.joint_map(ph.universal(("y", "z")), [z1, z2])
+    assert view(found).subs(sp.Symbol("z1", real=True), 0) == sp.Matrix(columns(WY, WZ))
+    assert found[0, 1] == -ph.sin(z1)
+
+
 # Proposition 1
 
 
@@ -142,14 +150,15 @@ def test_rates_solve_the_kinematic_equation_of_closing_joints(made):
 
 s = sp.Symbol("s", positive=True)
 NOT_CLOSING = {
-    "simple universal": (sp.Matrix([[0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]])),
-    "simple universal-screw": (sp.Matrix([[0, 1], [0, 0], [1, 0], [0, s], [0, 0], [0, 0]])),
+    "simple universal": sp.Matrix([[0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]),
+    "simple universal-screw": sp.Matrix([[0, 1], [0, 0], [1, 0], [0, s], [0, 0], [0, 0]]),
 }
 by_name = pytest.mark.parametrize("H", NOT_CLOSING.values(), ids=NOT_CLOSING.keys())
 
 
 def symbolic_rates(H, z1):
     """B of (18) for two columns: the second is seen through exp(h1 z1)."""
+
     def matrix(h):
         a, b, c, x, y, z = h
         return sp.Matrix([[0, -c, b, x], [c, 0, -a, y], [-b, a, 0, z], [0, 0, 0, 0]])
@@ -176,7 +185,8 @@ def test_body_rate_that_the_simple_universal_joint_forbids_is_there():
     z1 = sp.Symbol("z1", real=True)
     B = symbolic_rates(NOT_CLOSING["simple universal"], z1)
     assert list(B[0, :]) == [0, -sp.sin(z1)]
-    assert B.rank() == 2 and B.row_join(NOT_CLOSING["simple universal"]).subs(z1, 1).rank() == 3
+    assert B.rank() == 2
+    assert B.row_join(NOT_CLOSING["simple universal"]).subs(z1, 1).rank() == 3
 
 
 @by_name
@@ -185,7 +195,8 @@ def test_simple_joint_that_does_not_close_is_refused_with_the_remedy(H):
     rows = [[ph.symbol("s") if e == s else int(e) for e in H.row(i)] for i in range(6)]
     with pytest.raises(ph.ModelError, match="do not close under the Lie bracket") as error:
         ph.joint(rows)
-    assert "split=[1, 1]" in str(error.value) and "nonholonomic=True" in str(error.value)
+    assert "split=[1, 1]" in str(error.value)
+    assert "nonholonomic=True" in str(error.value)
 
 
 @by_name
@@ -203,7 +214,8 @@ def test_nonholonomic_joint_moves_its_body_along_its_columns(pitch):
     """(10a), (16): along q_dot = N u the pose changes by X (H u)^, with more coordinates than speeds."""
     H = columns(WY, WZ) if pitch == 0 else columns(WZ, WX + pitch * VX)
     made = ph.joint(H, nonholonomic=True)
-    assert made.nu == 2 and made.nq == (3 if pitch == 0 else 6)
+    assert made.nu == 2
+    assert made.nq == (3 if pitch == 0 else 6)
     q, u = vector_of("q", made.nq), ph.symbols("u1 u2")
     at = draw([s.value for s in (*q, *u)], 4, -0.7, 0.7)
     turns = simple(made)

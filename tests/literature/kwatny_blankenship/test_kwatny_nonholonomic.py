@@ -10,6 +10,7 @@ from kwatny_reference import Chain, array, draw, gap, rates_matrix, solve, value
 from mpmath import mp
 
 import polhode as ph
+from polhode.formulations.chain import convective_matrix
 
 X, Y, Z = np.eye(6, dtype=int)[:3].tolist()
 INERTIA = [[2, 0, 0], [0, 3, 0], [0, 0, 4]]
@@ -20,9 +21,9 @@ def machine(links):
     """A body on the joint, and perhaps another hinged on it."""
     build = ph.Builder("nonholonomic", gravity=(0, 0, -1))
     shoulder = ph.joint(array([Y, Z]).T, nonholonomic=True, q=("a", "b", "c"), u=("p1", "p2"))
-    both = (shoulder, ph.revolute("x", q=["d"], u=["p3"]))
+    joints = (shoulder, ph.revolute("x", q=["d"], u=["p3"]))[:links]
     parent, at = "world", (0, 0, 0)
-    for name, joint, (com, outboard, mass, inertia) in list(zip(("first", "second"), both, BODIES, strict=True))[:links]:
+    for name, joint, (com, outboard, mass, inertia) in zip("AB", joints, BODIES, strict=False):
         build.body(name, parent=parent, at=at, joint=joint, mass=mass, com=com, inertia=inertia)
         parent, at = name, outboard
     return ph.formulate(build.build())
@@ -72,8 +73,6 @@ def test_dynamics_are_those_of_a_spherical_joint_with_a_multiplier(links):
 
 def test_dynamics_on_the_printed_rates_are_another_motion():
     """Table II: with Gamma = diag(1, cos z1) in (53b) the velocity terms differ, though the inertia matrix is equal."""
-    from polhode.formulations.chain import convective_matrix
-
     eq = machine(1)
     z1, z2 = ph.symbols("a b")
     wrong = convective_matrix(eq.M, ph.matrix([[1, 0], [0, ph.cos(z1)]]), [z1, z2], eq.u) @ eq.u
@@ -82,7 +81,7 @@ def test_dynamics_on_the_printed_rates_are_another_motion():
 
 
 def test_energy_is_kept_without_torque():
-    """The rolling-like constraint does no work."""
+    """The constraint does no work."""
     eq = machine(2)
     at = draw([s.value for s in (*eq.q, *eq.u)], 9, -0.8, 0.8)
     p = array([at[s.value] for s in eq.u])
