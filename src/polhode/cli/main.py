@@ -95,15 +95,21 @@ def derive(
 
     from .views import TARGETS, equations_text
 
-    kind = "json" if as_json else to
+    kind = "json" if as_json and to == "text" else to
     if kind not in TARGETS:
         raise ValueError(f"--to {to}: expected one of {', '.join(TARGETS)}.")
     equations = formulate(_load(file, floating, angles), method=method)
     written = equations_text(equations, kind, simplify, named_values(parameters, "--p"), output)
-    if output is None:
-        print(written)
+    if output is not None:
+        files = written.splitlines()
+        if as_json:
+            _print({"files": files})
+        else:
+            print(f"Wrote {', '.join(files)}.", file=sys.stderr)
+    elif as_json and kind != "json":
+        _print({"to": kind, "text": written})
     else:
-        print(f"Wrote {', '.join(written.splitlines())}.", file=sys.stderr)
+        print(written)
 
 
 @app.command("eval")

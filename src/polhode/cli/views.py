@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import Expr, Matrix, intermediates, solve, substitute, symbol, vector
-from polhode.graph.printing import infix
+from polhode.graph import Expr, Matrix, intermediates, solve, substitute, symbol, tree_size, vector
+from polhode.graph.printing import READABLE, infix
 
 if TYPE_CHECKING:
+    from polhode.compile import Function
     from polhode.equations import Equations
     from polhode.model import Model
 
@@ -79,8 +80,11 @@ def equations_text(
 
 def _equations_data(eq: Equations) -> dict[str, Any]:
     parts = {"N": eq.N, "M": eq.M, "c": eq.c, "Q": eq.Q, "energy": vector([eq.kinetic, eq.potential])}
-    definitions, reduced = intermediates([e for part in parts.values() for e in part.entries])
-    entries = iter(reduced)
+    every = [e for part in parts.values() for e in part.entries]
+    definitions: list[tuple[Expr, Expr]] = []
+    if max(map(tree_size, every)) > READABLE // 2:
+        definitions, every = intermediates(every)
+    entries = iter(every)
     data: dict[str, Any] = {
         "name": eq.model.name,
         "method": eq.method,
@@ -133,13 +137,38 @@ def _source(eq: Equations, kind: str, values: Mapping[str, float], output: Path 
         inputs["p"] = left
     name = re.sub(r"\W+", "_", eq.model.name).strip("_").lower() or "model"
     made = compile(inputs, outputs, target="c" if kind == "c" else "numpy", name=f"dynamics_{name}")
+    source = made.source if kind == "c" else _module(made, bool(left))
     if output is None:
-        return made.source
+        return source
     if kind == "c":
         output.mkdir(parents=True, exist_ok=True)
         return "\n".join(str(path) for path in made.save(output))
-    output.write_text(made.source, encoding="utf-8")
+    output.write_text(source, encoding="utf-8")
     return str(output)
+
+
+def _module(made: Function, parametric: bool) -> str:
+    """A Python module: the generated function, and one that takes and returns arrays."""
+    shapes = {port.name: port.shape for port in made.outputs}
+    order = ", p" if parametric else ""
+    return f"""import numpy as np
+
+
+{made.source.strip()}
+
+
+SHAPES = {shapes!r}
+
+
+def dynamics(q, u, tau, *{order}, t=0.0):
+    \"\"\"Return {", ".join(shapes)} by name, for arrays of shape (..., n).\"\"\"
+    q, u, tau, t{order} = (np.asarray(a, dtype=float) for a in (q, u, tau, np.asarray(t)[..., None]{order}))
+    lead = np.broadcast_shapes(*(a.shape[:-1] for a in (q, u, tau, t{order})))
+    rows = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in (q, u, tau, t{order})]
+    out = {{name: np.empty((len(rows[0]), int(np.prod(shape)))) for name, shape in SHAPES.items()}}
+    {made.name}(*rows, *out.values())
+    return {{name: out[name].reshape(*lead, *shape) for name, shape in SHAPES.items()}}
+"""
 
 
 def evaluated(

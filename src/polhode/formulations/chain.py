@@ -112,10 +112,11 @@ def convective_matrix(M: Matrix, V: Sequence[Matrix] | Matrix, q: Sequence[Expr]
     Reference: [KwatnyBlankenship, eq. 53b], all three signs reversed; the paper's Cmat.
     """
     blocks = [V] if isinstance(V, Matrix) else list(V)
-    if any(block.shape[0] != block.shape[1] for block in blocks):
+    oblong = [block.shape for block in blocks if block.shape[0] != block.shape[1]]
+    if oblong:
         raise ValueError(
-            f"V has a block of shape {next(b.shape for b in blocks if b.shape[0] != b.shape[1])}, expected square ones: "
-            "the formula inverts V. For quaternions and nonholonomic joints use polhode.formulate."
+            f"V has a block of shape {oblong[0]}, expected square ones: the formula inverts V. "
+            "For quaternions and nonholonomic joints use polhode.formulate."
         )
     whole, speeds = block_diagonal(blocks), vector(p)
     D = sparse_product(jacobian(M @ speeds, q), whole)

@@ -11,6 +11,8 @@ Reference: [KwatnyBlankenship, eq. 37 and the remark after eq. 41].
 
 from __future__ import annotations
 
+from functools import partial
+
 from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, matrix, sqrt, substitute, symbol, vector, zeros
 from polhode.kinematics import Kinematics
 from polhode.model import MarkerWrench, SpringDamper
@@ -27,7 +29,7 @@ def terms(kin: Kinematics) -> Terms:
         velocity=diff_along(momentum, kin.q, kin.u) - gradient(kin.kinetic, kin.q),
         gravity=gradient(kin.gravitational, kin.q),
         forces=_applied(kin),
-        convective=lambda: convective_matrix(momentum, kin.q),
+        convective=partial(convective_matrix, momentum, kin.q),
     )
 
 

@@ -14,6 +14,8 @@ here; their p is our u, their V our N.
 
 from __future__ import annotations
 
+from functools import partial
+
 from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, op_counts, sqrt, vector, zeros
 from polhode.graph.linear import sparse_product
 from polhode.kinematics import Kinematics
@@ -37,7 +39,7 @@ def terms(kin: Kinematics) -> Terms:
         velocity=velocity,
         gravity=gravity_terms(kin),
         forces=applied_forces(kin),
-        convective=lambda: convective_matrix(kin),
+        convective=partial(convective_matrix, kin),
     )
 
 

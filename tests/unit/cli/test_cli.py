@@ -1,0 +1,176 @@
+"""The command line, run as a user runs it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+UR5 = Path(__file__).parents[3] / "examples/ur5.urdf"
+PENDULUM = """
+name = "pendulum"
+gravity = [0, 0, "-g"]
+symbols = ["m", "L", "g"]
+[[body]]
+name = "bob"
+joint = { type = "revolute", axis = "y", name = "theta" }
+mass = "m"
+com = [0, 0, "-L"]
+"""
+
+
+def run(*arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "polhode", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr + done.stdout
+    return done
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    path = tmp_path / "pendulum.toml"
+    path.write_text(PENDULUM)
+    return path
+
+
+def test_info_draws_the_tree_and_lists_what_is_doubtful():
+    done = run("info", UR5)
+    assert done.returncode == 0
+    assert "└─ shoulder [revolute shoulder_pan, 3.7 kg]" in done.stdout
+
+
+def test_info_as_json():
+    data = json.loads(run("info", UR5, "--json").stdout)
+    assert data["coordinates"] == ["shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"]
+    assert data["bodies"][1]["parent"] == "shoulder"
+    assert data["markers"] == {"base_link": "world", "tool": "wrist_3_link"}
+
+
+def test_floating_gives_the_root_six_more_speeds():
+    assert json.loads(run("info", UR5, "--floating", "--json").stdout)["nq"] == 13
+    assert json.loads(run("info", UR5, "--floating", "--angles", "--json").stdout)["nq"] == 12
+
+
+@pytest.mark.parametrize("method", ["poincare", "lagrange"])
+def test_derive_writes_text_that_a_person_reads(pendulum, method):
+    done = run("derive", pendulum, "--method", method)
+    assert done.returncode == 0
+    assert "M = [[L**2*m]]" in done.stdout
+    assert "c = [L*g*m*sin(theta)]" in done.stdout
+
+
+def test_derive_writes_latex(pendulum):
+    done = run("derive", pendulum, "--to", "latex")
+    assert r"\ddot{\theta}" in done.stdout
+    assert r"L^{2} m" in done.stdout
+
+
+def test_derive_writes_json_that_can_be_read_back(pendulum):
+    from polhode.formats.expression import parse
+
+    data = json.loads(run("derive", pendulum, "--to", "json").stdout)
+    names = {s: ph.symbol(s) for s in (*data["q"], *data["u"], *data["parameters"])}
+    values = {name: 0.3 + i for i, name in enumerate(names)}
+    expected = ph.evaluate(ph.formulate(ph.load(pendulum)).c[0], {k: values[k] for k in ("L", "g", "m", "theta")})
+    assert ph.evaluate(parse(data["c"][0], names, "c"), values) == pytest.approx(expected)
+
+
+def test_long_equations_name_their_parts():
+    from polhode.formats.expression import parse
+
+    data = json.loads(run("derive", UR5, "--to", "json").stdout)
+    names = {s: ph.symbol(s) for s in (*data["q"], *data["u"])}
+    for name, text in data["where"]:
+        names[name] = parse(text, names, name)
+    eq = ph.formulate(ph.load(UR5))
+    values = {s: 0.1 + 0.2 * i for i, s in enumerate([*data["q"], *data["u"]])}
+    found = [parse(text, names, "c") for text in data["c"]]
+    assert np.allclose(ph.evaluate(found, values), ph.evaluate(eq.c.entries, values))
+
+
+def test_derive_writes_python_that_runs(pendulum, tmp_path):
+    out = tmp_path / "out.py"
+    done = run("derive", pendulum, "--to", "python", "--output", out, "--p", "m=2, L=0.5")
+    assert done.returncode == 0, done.stderr
+    space = {}
+    exec(out.read_text(), space)
+    found = space["dynamics"]([[0.3], [0.3]], [0.0], [0.1], p=[9.81])
+    assert found["mass_matrix"].shape == (2, 1, 1)
+    assert np.allclose(found["udot"], (0.1 - 2 * 9.81 * 0.5 * np.sin(0.3)) / (2 * 0.25))
+
+
+def test_derive_writes_c_files(pendulum, tmp_path):
+    done = run("derive", pendulum, "--to", "c", "--output", tmp_path / "code")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "code").iterdir()} == {"dynamics_pendulum.c", "dynamics_pendulum.h"}
+
+
+def test_eval_agrees_with_the_compiled_calls():
+    q, u = [0.1, -0.4, 0.3, 0.2, 0.5, -0.6], [0.3, 0.1, -0.2, 0.5, 0.7, 0.2]
+    data = json.loads(run("eval", UR5, "--q", " ".join(map(str, q)), "--u", ",".join(map(str, u)), "--json").stdout)
+    dyn = ph.formulate(ph.load(UR5)).compile()
+    assert np.allclose(data["mass_matrix"], dyn.mass_matrix(q))
+    assert np.allclose(data["udot"], dyn.forward_dynamics(q, u, np.zeros(6)))
+    assert np.allclose([data["kinetic"], data["potential"]], dyn.energy(q, u))
+
+
+def test_eval_takes_names(pendulum):
+    done = run("eval", pendulum, "--q", "theta=0.3", "--u", "theta_dot=0", "--p", "m=1, L=1, g=9.81")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"theta_dot .* -2.899", done.stdout)
+
+
+WRONG = [
+    (["info", "nowhere.urdf"], "no such file"),
+    (["derive", UR5, "--method", "magic"], "'magic' is unknown"),
+    (["derive", UR5, "--to", "word"], "expected one of text, latex"),
+    (["derive", UR5, "--to", "latex", "--p", "m=1"], "--p folds values into code"),
+    (["derive", UR5, "--to", "c", "--p", "m=1"], "'m' is no parameter"),
+    (["eval", UR5, "--q", "1,2", "--u", "0,0,0,0,0,0"], "2 numbers for 6 coordinates"),
+    (["eval", UR5, "--q", "elbo=1", "--u", "0,0,0,0,0,0"], "Did you mean 'elbow'?"),
+    (["eval", UR5, "--q", "elbow=1", "--u", "0,0,0,0,0,0"], "no value for shoulder_pan"),
+    (["eval", UR5, "--q", "nan,0,0,0,0,0", "--u", "0,0,0,0,0,0"], "not a finite number"),
+    (["eval", UR5, "--q", "a,0,0,0,0,0", "--u", "0,0,0,0,0,0"], "'a' is not a number"),
+    (["eval", UR5, "--floating", "--q", "0 " * 13, "--u", "0 " * 12], "has length 0, expected 1"),
+    (["info", UR5, "--angles"], "only goes with --floating"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[words for _, words in WRONG])
+def test_a_wrong_command_gets_one_clear_message(arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stdout == ""
+    data = json.loads(run(*arguments, "--json").stdout)
+    assert words in data["error"]
+
+
+def test_a_missing_parameter_is_named(pendulum):
+    done = run("eval", pendulum, "--q", "0", "--u", "0", "--p", "m=1")
+    assert done.returncode == 1
+    assert "L, g" in done.stderr
+
+
+def test_all_faults_of_a_file_are_listed(tmp_path):
+    path = tmp_path / "bad.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"><inertial><mass value="x"/></inertial></link>'
+        '<joint name="j" type="hinge"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    done = run("info", path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n  - ") >= 2
+    assert len(json.loads(run("info", path, "--json").stdout)["faults"]) >= 2
+
+
+def test_help_names_the_commands():
+    done = run("--help")
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in ("info", "derive", "eval"))
