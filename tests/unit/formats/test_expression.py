@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import MANY, cases
 
-from polhode.formats.expression import parse, restored, write
+from polhode.formats.expression import parse
+from polhode.formats.expression_text import restored, write
 from polhode.graph import (
     absolute,
     atan,
