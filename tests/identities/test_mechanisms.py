@@ -236,3 +236,15 @@ def test_the_pose_of_a_joint_changes_by_its_map(seed, kinds):
         found = [twist[2, 1], twist[0, 2], twist[1, 0], *twist[:3, 3]]
         assert close(found, at(joint_map(joint, q)) @ u)
         first_q, first_u = first_q + joint.nq, first_u + joint.nu
+
+
+@some
+@given(seeds, any_joints)
+def test_symbols_for_the_masses_change_nothing_but_the_moment_of_their_values(seed, kinds):
+    numbers, letters = (ph.formulate(grow(seed, kinds, symbolic=symbolic)) for symbolic in (False, True))
+    masses = {f"m{i + 1}": float(grow(seed, kinds).body(f"b{i + 1}").mass) for i in range(len(kinds))}
+    assert [str(s) for s in letters.parameters] == sorted(masses)
+    q, u = random_state(numbers, seed)
+    a, b = At(numbers, q, u), At(letters, q, u, masses.items())
+    assert close(a(numbers.M), b(letters.M))
+    assert close(a(numbers.c), b(letters.c))

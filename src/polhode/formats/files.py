@@ -15,8 +15,9 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
     floating : give the root of a URDF six degrees of freedom; True or
                "quaternion" for a unit quaternion, "angles" for three angles
     passive  : whether springs, dampers and friction of the file's joints act.
-               None follows the custom of the format: they act in MJCF and TOML,
-               and are only kept in URDF, where they are often placeholders.
+               None follows the custom of the format: they act in MJCF, and are
+               only kept in URDF, where they are often placeholders. In TOML each
+               joint says it for itself.
 
     Every fault of a file is reported at once, as one ModelError.
     """
@@ -30,6 +31,8 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
 
         if floating:
             raise ValueError("floating applies to URDF files; in TOML, give the root body a free joint.")
+        if passive is not None:
+            raise ValueError("passive applies to URDF and MJCF files; in TOML, each joint says it: passive = false.")
         return read_toml(text, source=str(path))
     if kind == "mjcf":
         from .mjcf import read_mjcf

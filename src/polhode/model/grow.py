@@ -79,7 +79,8 @@ def grow(seed: int, kinds: Sequence[str] | int = 5, forces: bool = False, symbol
     bodies = [WORLD]
     for i, kind in enumerate(names):
         principal = [draw.uniform(1, 1.9) for _ in range(3)]  # none above the sum of the others
-        mass: Expr | float = symbol(f"m{i + 1}") if symbolic else draw.uniform(0.5, 2)
+        mass: Expr | float = draw.uniform(0.5, 2)
+        mass = symbol(f"m{i + 1}") if symbolic else mass
         build.body(
             f"b{i + 1}",
             parent=bodies[-1] if draw.random() < 0.6 else draw.choice(bodies),
