@@ -1,6 +1,7 @@
 """Vectors and matrices of expressions: thin, immutable, numpy's conventions.
 
-A vector has shape (n,), a matrix (n, m). `@` contracts, `*` scales.
+A vector has shape (n,), a matrix (n, m). `@` contracts, `*` scales. An entry that
+is exactly zero stays so, also against a pole: 0 * (1/x) in a product of matrices is 0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from .functions import BUILD, atan
 from .node import Expr, Operand, as_expr, coerce, const, pack, symbol, unpack
 
 Entries = Sequence[Operand] | Sequence[Sequence[Operand]]
+
+_ZERO = const(0)
 
 
 class Matrix:
@@ -126,13 +129,13 @@ class Matrix:
         if isinstance(factor, Matrix):
             raise TypeError("Product of two matrices: write a @ b to contract them.")
         c = coerce(factor)
-        return NotImplemented if c is None else self.map(lambda e: mul(c, e))
+        return NotImplemented if c is None else self.map(lambda e: e if e is _ZERO else mul(c, e))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Operand) -> Matrix:
         c = coerce(divisor)
-        return NotImplemented if c is None else self.map(lambda e: e / c)
+        return NotImplemented if c is None else self.map(lambda e: e if e is _ZERO else e / c)
 
     def __matmul__(self, other: Matrix | Entries) -> Any:
         return _contract(self, as_matrix(other))
@@ -169,10 +172,11 @@ def _contract(a: Matrix, b: Matrix) -> Matrix | Expr:
 
 
 def dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
-    """Sum of products, entry by entry."""
-    total: Expr = const(0)
+    """Sum of products, entry by entry; an exact zero leaves its product out, even against a pole."""
+    total: Expr = _ZERO
     for x, y in zip(a, b, strict=True):
-        total = add(total, mul(x, y))
+        if x is not _ZERO and y is not _ZERO:
+            total = add(total, mul(x, y))
     return total
 
 
@@ -233,7 +237,7 @@ def cross(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
     if a.shape != (3,) or b.shape != (3,):
         raise ValueError(f"Cross product of shapes {a.shape} and {b.shape}: expected two vectors of three entries.")
     (a1, a2, a3), (b1, b2, b3) = a, b
-    return vector([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1])
+    return vector([dot(x, y) for x, y in (([a2, -a3], [b3, b2]), ([a3, -a1], [b1, b3]), ([a1, -a2], [b2, b1]))])
 
 
 def _square(e: Any) -> Any:
