@@ -10,13 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polhode.formulations import Terms, lagrange, poincare
 from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, free_symbols, op_counts
+from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size
 from polhode.kinematics import Kinematics, derive
 from polhode.model import TIME, Model
 
@@ -37,7 +37,23 @@ def formulate(model: Model, method: str = "poincare") -> Equations:
     if method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     kin = derive(model, rates=method == "lagrange")
-    return Equations(model=model, method=method, terms=METHODS[method](kin))
+    return Equations(model=model, method=method, terms=_readable(METHODS[method](kin)))
+
+
+SMALL = 3000  # operations written out; equations up to here are for reading
+
+
+def _readable(terms: Terms) -> Terms:
+    """Tidy equations that a person will read; leave large ones as they were derived."""
+    parts = [terms.M, terms.velocity, terms.gravity, terms.forces]
+    if tree_size([e for part in parts for e in part.entries]) > SMALL:
+        return terms
+    M, velocity, gravity, forces = (min(part, tidy(part), key=_operations) for part in parts)
+    return replace(terms, M=M, velocity=velocity, gravity=gravity, forces=forces)
+
+
+def _operations(part: Matrix) -> tuple[int, int]:
+    return sum(op_counts(part).values()), tree_size(part)
 
 
 @dataclass(frozen=True, kw_only=True)

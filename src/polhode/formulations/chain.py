@@ -34,7 +34,6 @@ from polhode.graph import (
     vector,
     zeros,
 )
-from polhode.graph.linear import sparse_product
 from polhode.kinematics import configuration, joint_map, kinematic_matrix
 from polhode.kinematics.joint import block_diagonal
 from polhode.model import Joint
@@ -119,12 +118,13 @@ def convective_matrix(M: Matrix, V: Sequence[Matrix] | Matrix, q: Sequence[Expr]
             "For quaternions and nonholonomic joints use polhode.formulate."
         )
     whole, speeds = block_diagonal(blocks), vector(p)
-    D = sparse_product(jacobian(M @ speeds, q), whole)
+    D: Matrix = jacobian(M @ speeds, q) @ whole
     # sum_j p_j [v_j, v_k] = (dv_k/dq) V p - (d(V p)/dq) v_k
     moving = (whole @ speeds).entries
-    brackets = diff_along(whole, q, moving) - sparse_product(jacobian(moving, q), whole)
-    solved = sparse_product(block_diagonal([inverse(block) for block in blocks]), brackets)
-    return D - D.T / 2 - sparse_product(solved.T, M)
+    brackets = diff_along(whole, q, moving) - jacobian(moving, q) @ whole
+    solved = block_diagonal([inverse(block) for block in blocks]) @ brackets
+    convective: Matrix = D - D.T / 2 - solved.T @ M
+    return convective
 
 
 def poincare_function(
@@ -135,9 +135,8 @@ def poincare_function(
     Reference: [KwatnyBlankenship, eq. 53], with V^T in (53c); the paper's PoincFunc.
     """
     whole = V if isinstance(V, Matrix) else block_diagonal(list(V))
-    slope = matrix([[e] for e in gradient(as_expr(U), vector(q))])
     convective: Matrix = convective_matrix(M, V, q, p) @ vector(p)
-    potential: Matrix = sparse_product(whole.T, slope)[:, 0]
+    potential: Matrix = whole.T @ gradient(as_expr(U), vector(q))
     return convective + potential - vector(Q)
 
 

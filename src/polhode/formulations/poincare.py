@@ -17,7 +17,6 @@ from __future__ import annotations
 from functools import partial
 
 from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, op_counts, sqrt, vector, zeros
-from polhode.graph.linear import sparse_product
 from polhode.kinematics import Kinematics
 from polhode.model import MarkerWrench, SpringDamper
 from polhode.model.algebra import twists
@@ -165,8 +164,7 @@ def applied_forces(kin: Kinematics) -> Matrix:
     index = {u.value: i for i, u in enumerate(kin.u)}
     for name, law in speed_forces(kin):
         Q[index[name]] = Q[index[name]] + law
-    slopes = gradient(elastic_energy(kin), kin.q)
-    held: Matrix = sparse_product(kin.N.T, matrix([[e] for e in slopes]))[:, 0] if Q else vector([])
+    held: Matrix = kin.N.T @ gradient(elastic_energy(kin), kin.q)
     return vector(Q) - held
 
 
@@ -187,8 +185,10 @@ def _pull(kin: Kinematics, spring: SpringDamper) -> Matrix:
         return p_AB * spring.stiffness  # no length to divide by
     l = sqrt(p_AB @ p_AB)
     along: Matrix = p_AB / l
-    rate: Expr = along @ (kin.velocity(b).v - kin.velocity(a).v)
-    return along * (spring.stiffness * (l - spring.length) + spring.damping * rate)
+    tension = spring.stiffness * (l - spring.length)
+    if spring.damping != 0:
+        tension = tension + spring.damping * (along @ (kin.velocity(b).v - kin.velocity(a).v))
+    return along * tension
 
 
 def convective_matrix(kin: Kinematics) -> Matrix:

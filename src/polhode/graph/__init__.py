@@ -37,6 +37,7 @@ from .functions import (
 from .linear import LDL, inverse, solve
 from .matrix import Matrix, as_matrix, cross, identity, matrix, vector, vector_of, zeros
 from .printing import intermediates, tree_size
+from .tidy import tidy
 from .views import from_sympy, latex, to_sympy
 from .walk import free_symbols, op_counts, substitute, topological
 
@@ -87,6 +88,7 @@ __all__ = [
     "symbols",
     "tan",
     "tanh",
+    "tidy",
     "to_sympy",
     "topological",
     "tree_size",

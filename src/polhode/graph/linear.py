@@ -159,7 +159,7 @@ def inverse(a: Matrix | Entries) -> Matrix:
     # the columns that are left, then those of the pivots
     core = Matrix((len(rows), len(rows)), [left[i][j] for i in rows for j in columns])
     above = Matrix((len(rows), n), [e for i in rows for e in right[i]])
-    solved = dict(zip(columns, sparse_product(_by_cofactors(core), above).rows(), strict=True)) if rows else {}
+    solved = dict(zip(columns, (_by_cofactors(core) @ above).rows(), strict=True)) if rows else {}
     for i, j in pivots:
         row = right[i]
         for k in columns:
@@ -171,19 +171,6 @@ def inverse(a: Matrix | Entries) -> Matrix:
 def _less(e: Expr, factor: Expr, f: Expr) -> Expr:
     """e - factor * f, where an exact zero counts as nothing even against a pole."""
     return e if factor is _ZERO or f is _ZERO else sub(e, mul(factor, f))
-
-
-def sparse_product(a: Matrix, b: Matrix) -> Matrix:
-    """The matrix product without the terms that have an exact zero, even against a pole."""
-    columns = b.T.rows()
-    entries = []
-    for row in a.rows():
-        for column in columns:
-            total: Expr = _ZERO
-            for x, y in zip(row, column, strict=True):
-                total = total if x is _ZERO or y is _ZERO else add(total, mul(x, y))
-            entries.append(total)
-    return Matrix((a.shape[0], b.shape[1]), entries)
 
 
 def _constant_pivot(left: list[list[Expr]], rows: list[int], columns: list[int]) -> tuple[int, int] | None:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import reduce
 
 from polhode.graph import Expr, Matrix, as_matrix, cos, cross, identity, inverse, matrix, op_counts, sin, vector, zeros
-from polhode.graph.linear import sparse_product
 from polhode.model import Joint, Part
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
@@ -78,7 +77,7 @@ def _gamma(h: list[Twist], basis: Matrix, q: Sequence[Expr]) -> Matrix:
         # seen after the first turn: [w1, w2, R2^T w3] rates = R1 W beta
         first, second, third = turning
         seen = matrix([h[first].w, h[second].w, steps[second].R.T @ h[third].w]).T
-        for i, row in zip(turning, sparse_product(inverse(seen), steps[first].R @ basis[:3]).rows(), strict=True):
+        for i, row in zip(turning, (inverse(seen) @ (steps[first].R @ basis[:3])).rows(), strict=True):
             gamma[i] = row
     if sliding:
         # displacements, seen from outside the last turn, or inside the first if they all precede it
@@ -86,7 +85,7 @@ def _gamma(h: list[Twist], basis: Matrix, q: Sequence[Expr]) -> Matrix:
         seen_basis = columns([_seen(column, steps, 0, m) for column in h])[3:]
         for i in turning:
             drag = _seen(h[i], steps, i, m).v
-            seen_basis = seen_basis - sparse_product(matrix([[e] for e in drag]), matrix([gamma[i]]))
+            seen_basis = seen_basis - matrix([[e] for e in drag]) @ matrix([gamma[i]])
         slides = matrix([_seen(h[i], steps, i, m).v for i in sliding]).T
         six = [matrix([*zeros(3, x.shape[1]).rows(), *x.rows()]) for x in (slides, seen_basis)]
         for i, row in zip(sliding, coordinates(*six).rows(), strict=True):
@@ -105,7 +104,8 @@ def _solved(h: list[Twist], basis: Matrix, steps: list[Pose], m: int) -> Matrix:
     """The general way: coordinates in the basis, then the inverse."""
     B = coordinates(basis, columns([_seen(column, steps, i, m) for i, column in enumerate(h)]))
     turned = coordinates(basis, columns([_seen(column, steps, 0, m) for column in h]))
-    return sparse_product(inverse(B), turned)
+    found: Matrix = inverse(B) @ turned
+    return found
 
 
 def _named(joint: Joint, q: Sequence[Expr]) -> list[Expr]:

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from polhode.graph import Constant, Matrix, evaluate, free_symbols, inverse, matrix
-from polhode.graph.linear import sparse_product
 from polhode.spatial import Twist
 
 _SMALL = 1e-9
@@ -53,7 +52,7 @@ def coordinates(basis: Matrix, of: Matrix) -> Matrix:
     knows that the columns lie in its span.
     """
     rows = _pivot_rows(basis)
-    found = sparse_product(inverse(matrix([basis[i] for i in rows])), matrix([of[i] for i in rows]))
+    found = inverse(matrix([basis[i] for i in rows])) @ matrix([of[i] for i in rows])
     return Matrix(found.shape, [_settled(e) for e in found.entries])
 
 
