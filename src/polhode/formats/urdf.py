@@ -39,19 +39,6 @@ class _Link:
     inertia: Matrix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Joint:
-    """A joint as the file has it, with the element for what is read later."""
-
-    name: str
-    kind: str
-    parent: str
-    child: str
-    at: list[Number]
-    rpy: list[Number]
-    element: Element
-
-
 def read_urdf(text: str, *, source: str = "", floating: str | None = None, passive: bool = False) -> Model:
     """Read a robot from the text of a URDF file.
 
@@ -66,7 +53,7 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
     _require_robot(root, source)
     faults = Faults(source)
     links = _links(root, faults)
-    joints = _joints(root, faults)
+    joints = read_joints(root, faults)
     start = _root_of(links, joints, faults)
     names = _body_names(links, start, floating)
     with faults.caught():
@@ -75,10 +62,10 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
         for joint in joints:
             with faults.caught():
                 link = links.get(joint.child) or _massless(joint.child)
-                made = _make_joint(joint, passive, builder, faults)
+                made = make_joint(joint, passive, builder, faults)
                 place = {"parent": names.get(joint.parent, joint.parent), "at": joint.at, "rpy": joint.rpy}
                 _add_body(builder, link, names.get(link.name, link.name), made, place)
-        _couple(builder, joints, faults)
+        couple(builder, joints, faults)
         _note_renamed(builder, names)
         _note_passive(builder, passive)
         faults.raise_any()
@@ -132,51 +119,14 @@ def _link(name: str, inertial: Element | None, faults: Faults) -> _Link:
     if mass < 0:
         faults.add(f"{what} mass is {mass:g}, expected 0 or more.")
     moments = [number(six, f"i{k}", f"{what} i{k}", faults) for k in ("xx", "yy", "zz", "xy", "xz", "yz")]
-    com, rpy = _origin(inertial, what, faults)
+    com, rpy = read_origin(inertial, what, faults)
     about_com = Inertia(as_expr(mass), zeros(3), values.inertia(moments, what))
     return _Link(name=name, mass=mass, com=com, inertia=about_com.rotated(values.rotation(what, rpy=rpy)).I)
 
 
-def _origin(element: Element, what: str, faults: Faults) -> tuple[list[Number], list[Number]]:
-    origin = element.first("origin")
-    if origin is None:
-        return [0, 0, 0], [0, 0, 0]
-    xyz = numbers(origin, "xyz", 3, f"{what} origin xyz", faults, (0, 0, 0))
-    return xyz, numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))
-
-
-def _joints(root: Element, faults: Faults) -> list[_Joint]:
-    found: dict[str, _Joint] = {}
-    for element in root.all("joint"):
-        name = element.get("name")
-        if not name:
-            faults.add(f'Joint on line {element.line} has no name, expected <joint name="...">.')
-        elif name in found:
-            faults.add(f"Joint {name!r} exists more than once (line {element.line}). Rename all but one.")
-        else:
-            found[name] = _joint(name, element, faults)
-    return list(found.values())
-
-
-def _joint(name: str, element: Element, faults: Faults) -> _Joint:
-    what = f"Joint {name!r}"
-    kind = element.get("type") or ""
-    if kind not in TYPES:
-        faults.add(f"{what}: type is {kind!r:.60}, expected {', '.join(TYPES[:-1])} or {TYPES[-1]}.")
-    ends = []
-    for end in ("parent", "child"):
-        inside = element.first(end)
-        link = inside.get("link") if inside is not None else None
-        if not link:
-            faults.add(f'{what} has no {end} link, expected <{end} link="...">.')
-        ends.append(link or "")
-    at, rpy = _origin(element, what, faults)
-    return _Joint(name=name, kind=kind, parent=ends[0], child=ends[1], at=at, rpy=rpy, element=element)
-
-
-def _root_of(links: dict[str, _Link], joints: list[_Joint], faults: Faults) -> str:
+def _root_of(links: dict[str, _Link], joints: list[ReadJoint], faults: Faults) -> str:
     """Find the root link, and say what keeps the links from being one tree."""
-    carrier: dict[str, _Joint] = {}
+    carrier: dict[str, ReadJoint] = {}
     children: dict[str, list[str]] = {}
     sound = True
     for joint in joints:
@@ -209,7 +159,7 @@ def _root_of(links: dict[str, _Link], joints: list[_Joint], faults: Faults) -> s
     return roots[0] if roots else left[0]
 
 
-def _ring(name: str, carrier: dict[str, _Joint]) -> str:
+def _ring(name: str, carrier: dict[str, ReadJoint]) -> str:
     """Spell the cycle above a link that no root carries."""
     path = [name]
     seen = {name}
@@ -217,13 +167,6 @@ def _ring(name: str, carrier: dict[str, _Joint]) -> str:
         path.append(above)
         seen.add(above)
     return " on ".join(map(repr, [*path[path.index(above) :], above]))
-
-
-def _closest(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names[:2000], 3)
-    return f"Did you mean {' or '.join(map(repr, close))}?" if close else f'Add <link name="{name:.60}"/>.'
 
 
 def _body_names(links: dict[str, _Link], start: str, floating: str | None) -> dict[str, str]:
@@ -237,14 +180,14 @@ def _body_names(links: dict[str, _Link], start: str, floating: str | None) -> di
 
 
 def _add_root(
-    builder: Builder, link: _Link | None, names: dict[str, str], joints: list[_Joint], floating: str | None
+    builder: Builder, link: _Link | None, names: dict[str, str], joints: list[ReadJoint], floating: str | None
 ) -> None:
     if link is None or (link.name == WORLD and not floating):
         return
     _add_body(builder, link, names.get(link.name, link.name), _base(joints, floating) if floating else weld(), {})
 
 
-def _base(joints: list[_Joint], floating: str | None) -> Joint:
+def _base(joints: list[ReadJoint], floating: str | None) -> Joint:
     """The joint of a floating root, under a name that leaves every other variable its own."""
     taken = {name for joint in joints for name in (joint.name, f"{joint.name}_dot")}
     name = "base"
@@ -260,81 +203,6 @@ def _add_body(builder: Builder, link: _Link, name: str, joint: Joint, place: dic
     body = builder.bodies[-1]
     if (reason := values.unphysical(body.mass, body.inertia)) is not None:
         builder.note(f"Body {name!r}: {reason}.")
-
-
-def _make_joint(joint: _Joint, passive: bool, builder: Builder, faults: Faults) -> Joint:
-    what = f"Joint {joint.name!r}"
-    options: dict[str, Any] = {"name": joint.name, "passive": passive}
-    if joint.kind == "floating":
-        return free(quaternion=True, **options)
-    if joint.kind in ("revolute", "continuous", "prismatic", "planar"):
-        axis = _axis(joint.element, what, faults)
-        if joint.kind == "planar":
-            return planar(axis, **options)
-        options |= _dynamics(joint.element, what, faults)
-        options["limits"] = _limits(joint, what, builder, faults)
-        return prismatic(axis, **options) if joint.kind == "prismatic" else revolute(axis, **options)
-    return weld(name=joint.name)
-
-
-def _axis(element: Element, what: str, faults: Faults) -> list[Number]:
-    inside = element.first("axis")
-    if inside is None:
-        return [1, 0, 0]
-    axis = numbers(inside, "xyz", 3, f"{what}: axis", faults, (1, 0, 0))
-    if max(map(abs, axis)) < 1e-9:
-        faults.add(f'{what}: axis has length 0, expected a direction such as xyz="0 0 1".')
-        return [1, 0, 0]
-    return axis
-
-
-def _dynamics(element: Element, what: str, faults: Faults) -> dict[str, Any]:
-    inside = element.first("dynamics")
-    if inside is None:
-        return {}
-    found = {key: number(inside, key, f"{what}: {key}", faults, 0) for key in ("damping", "friction")}
-    return found | {"friction_speed": FRICTION_SPEED}
-
-
-def _limits(joint: _Joint, what: str, builder: Builder, faults: Faults) -> list[Limits] | None:
-    """Read limits; "inf" is none, and a bound that is left out beside the other is 0."""
-    inside = joint.element.first("limit")
-    if inside is None:
-        return None
-    found: dict[str, float | None] = {}
-    for key in ("lower", "upper", "velocity", "effort"):
-        text = (inside.get(key) or "").lstrip("+-").lower()
-        absent = not text or text in ("inf", "infinity")
-        found[key] = None if absent else float(number(inside, key, f"{what}: limit {key}", faults, 0))
-    given = [key for key in ("lower", "upper") if inside.get(key)]
-    if joint.kind == "continuous":
-        found["lower"] = found["upper"] = None
-    elif len(given) == 1:
-        found["upper" if given == ["lower"] else "lower"] = 0.0
-    low, high = found["lower"], found["upper"]
-    if low is not None and high is not None and low > high:
-        builder.note(f"{what}: its lower limit {low:g} is above its upper limit {high:g}.")
-    return [Limits(lower=low, upper=high, speed=found["velocity"], effort=found["effort"])]
-
-
-def _couple(builder: Builder, joints: list[_Joint], faults: Faults) -> None:
-    """Read <mimic>: the coordinate follows that of another joint."""
-    kinds = {joint.name: joint.kind for joint in joints}
-    for joint in joints:
-        inside = joint.element.first("mimic")
-        if inside is None:
-            continue
-        what = f"Joint {joint.name!r}: mimic"
-        of = inside.get("joint") or ""
-        ratio = number(inside, "multiplier", f"{what} multiplier", faults, 1)
-        offset = number(inside, "offset", f"{what} offset", faults, 0)
-        single = ("revolute", "continuous", "prismatic")
-        if of not in kinds:
-            builder.note(f"{what} joint {of!r:.60} does not exist, so the joint is left free.")
-        elif joint.kind not in single or kinds[of] not in single:
-            builder.note(f"{what} of {of!r} is not read: both must be revolute, continuous or prismatic.")
-        else:
-            builder.coupling(joint.name, of, ratio, offset)
 
 
 def _note_renamed(builder: Builder, names: dict[str, str]) -> None:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from polhode.model import Faults, ModelError
+from polhode.model.errors import closest
 
 DEEPEST = 1000  # elements within elements
 MOST = 400_000  # elements of one file
+MOST_UNKNOWN = 100  # kinds of attributes that do not exist, worth a fault each
 LARGEST = 1e30  # in size; beyond it products overflow, and no mechanism has it
 
 Number = int | float
@@ -52,6 +55,28 @@ class Element:
             element = waiting.pop()
             yield element
             waiting += reversed(element.children)
+
+
+class Unknown:
+    """Attributes that do not exist: one fault a kind, naming the first element that has it."""
+
+    def __init__(self) -> None:
+        self.first: dict[tuple[str, str], tuple[str, Collection[str]]] = {}
+        self.counts: Counter[tuple[str, str]] = Counter()
+
+    def check(self, element: Element, known: Collection[str], what: str, wrong: Collection[str] | None = None) -> None:
+        """Keep the attributes that are not known, or only the wrong ones; prefixes (xmlns:...) are others' business."""
+        for key in element.attributes:
+            if key not in known and key != "xmlns" and ":" not in key and (wrong is None or key in wrong):
+                self.counts[element.tag, key] += 1
+                if len(self.first) < MOST_UNKNOWN:
+                    self.first.setdefault((element.tag, key), (f"{what} on line {element.line}", known))
+
+    def report(self, faults: Faults) -> None:
+        for (tag, key), (what, known) in self.first.items():
+            n = self.counts[tag, key]
+            more = f" ({n - 1} more <{tag}> have it)" if n > 1 else ""
+            faults.add(f"{what}: unknown attribute {key[:60]!r}{more}. {closest(key[:60].lower(), known)}")
 
 
 class _RefusedError(Exception):

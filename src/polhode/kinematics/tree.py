@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, vector, zeros
-from polhode.model import WORLD, Joint, Model, Part
-from polhode.model.algebra import coordinates, twists
+from polhode.model import WORLD, Joint, Model, ModelError, Part
+from polhode.model.algebra import coordinates, rank, twists
 from polhode.model.body import Body
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
@@ -118,15 +118,17 @@ class Kinematics:
 
     def velocity(self, name: str, axes: str = "world") -> Twist:
         """Angular velocity and velocity of the origin of a marker or body."""
+        _axes(axes)
         k, X = self.frame(name)
         V = Twist.zero() if k < 0 else X.back(self.V[k])
-        if _axes(axes) == "marker":
+        if axes == "marker":
             return V
         R = self.pose(name).R
         return Twist(R @ V.w, R @ V.v)
 
     def jacobian(self, name: str, axes: str = "world") -> Matrix:
         """The (6, nu) matrix from the speeds to the velocity of a marker or body."""
+        _axes(axes)
         k, _ = self.frame(name)
         found = [zeros(6)] * len(self.u)
         here = self.pose(name)
@@ -134,7 +136,7 @@ class Kinematics:
             for j, h in enumerate(self.links[i].H):
                 w = self.X_W[i].R @ h.w
                 column = Twist(w, self.X_W[i].R @ h.v + cross(w, here.p - self.X_W[i].p))
-                if _axes(axes) == "marker":
+                if axes == "marker":
                     column = Twist(here.R.T @ column.w, here.R.T @ column.v)
                 found[self.links[i].first + j] = column.vector()
         return matrix(found).T if found else zeros(6, 0)
@@ -198,10 +200,9 @@ class Kinematics:
         return energy
 
 
-def _axes(axes: str) -> str:
+def _axes(axes: str) -> None:
     if axes not in ("world", "marker"):
         raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
-    return axes
 
 
 def derive(model: Model, rates: bool = False) -> Kinematics:
@@ -217,13 +218,15 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
     u: list[Expr] = []
     blocks = []
     quasi: dict[Expr, Expr] = {}
+    taken = {*merged.coordinates, *merged.speeds, *(str(s.value) for s in merged.parameters)}
     for body in merged.bodies:
-        joint = body.joint.split() if rates else body.joint
+        joint = body.joint.split(taken) if rates else body.joint
         names = [symbol(name) for name in joint.coordinates()]
         speeds = [symbol(name) for name in joint.speeds()]
         parent = -1 if body.parent == WORLD else carriers[body.parent]
         links += _links(body, joint.parts, names, speeds, parent, len(links), len(u))
         carriers[body.name] = len(links) - 1
+        _require_rank(body.joint)
         blocks.append(kinematic_matrix(joint, names))
         if rates:
             quasi |= _quasi(body.joint, names, speeds)
@@ -238,6 +241,15 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
         quasi=quasi,
         carriers=carriers,
     )
+
+
+def _require_rank(joint: Joint) -> None:
+    """Refuse a compound joint whose axes repeat a motion wherever it is."""
+    if len(joint.parts) > 1:
+        found = rank(joint_map(joint, [symbol(name) for name in joint.coordinates()]))
+        if found < joint.nu:
+            text = f"Joint {joint.name!r} ({joint.kind}): its {joint.nu} speeds make {found} independent motions, "
+            raise ModelError([text + "wherever it is. Leave out the axes that repeat one."])
 
 
 def _quasi(joint: Joint, q: list[Expr], rates: list[Expr]) -> dict[Expr, Expr]:

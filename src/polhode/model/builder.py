@@ -107,6 +107,9 @@ class Builder:
         name = name or self._unique(f"spring {a} {b}")
         found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
                  (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
+        for key, e in zip(("stiffness", "length", "damping"), found, strict=True):
+            if (x := values.number_of(e)) is not None and x < 0:
+                raise fault(f"Spring {name!r}: {key} is {x:g}, expected 0 or more.")
         self.forces.append(SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2]))
 
     def wrench(

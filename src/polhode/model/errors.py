@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import lru_cache
 
 
 class ModelError(ValueError):
@@ -33,11 +35,14 @@ class Faults:
 
     def __init__(self, source: str = "") -> None:
         self.source = source
-        self.found: list[str] = []
+        self._found: dict[str, None] = {}  # in order, each once
+
+    @property
+    def found(self) -> list[str]:
+        return list(self._found)
 
     def add(self, text: str) -> None:
-        if text not in self.found:
-            self.found.append(text)
+        self._found[text] = None
 
     @contextmanager
     def caught(self) -> Iterator[None]:
@@ -49,5 +54,22 @@ class Faults:
                 self.add(text)
 
     def raise_any(self) -> None:
-        if self.found:
+        if self._found:
             raise ModelError(self.found, self.source)
+
+
+def closest(name: object, names: Iterable[str]) -> str:
+    """A remedy for a name that does not exist: the closest ones, or some that do."""
+    return _closest(str(name), tuple(names))
+
+
+@lru_cache(maxsize=128)
+def _closest(name: str, names: tuple[str, ...]) -> str:
+    close = get_close_matches(name, names, 3)
+    if close:
+        return f"Did you mean {' or '.join(map(repr, close))}?"
+    return (
+        f"There are {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}."
+        if names
+        else "There are none."
+    )

@@ -8,7 +8,7 @@ H beta, in the axes of the body. Reference: [KwatnyBlankenship, section II].
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -122,25 +122,29 @@ class Joint:
         found = endings if len(endings) == n else [f"{prefix}{i + 1}" for i in range(n)]
         return tuple(f"{self.name}_{ending}" for ending in found)
 
-    def split(self) -> Joint:
+    def split(self, taken: Collection[str] = ()) -> Joint:
         """The same motion as a sequence of single columns: speeds are then the rates of the coordinates.
 
+        Speeds that are rates already keep their names; new names avoid those `taken`.
         Reference: [KwatnyBlankenship, remark after eq. 26].
         """
+        parts, speeds = [], []
+        names, given = iter(self.coordinates()), iter(self.speeds())
         for part in self.parts:
             if part.quaternion or part.nq != part.nu:
+                angles = "angles: quaternion=False, or load(..., floating='angles')"
+                remedy = angles if part.quaternion else 'method="poincare": the joint is nonholonomic'
                 raise fault(
                     f"Joint {self.name!r} ({self.kind}) has {self.nq} coordinates and {self.nu} speeds: "
-                    "these cannot be the rates of those, as Lagrange's equations need. "
-                    + (
-                        "Use angles: quaternion=False, or load(..., floating='angles')."
-                        if part.quaternion
-                        else 'It is nonholonomic: use method="poincare".'
-                    )
+                    f"these cannot be the rates of those, as Lagrange's equations need. Use {remedy}."
                 )
-        parts = tuple(Part(c, c) for part in self.parts for c in (_column(part.H, j) for j in range(part.nu)))
-        names = self.coordinates()
-        return replace(self, parts=parts, q=names, u=tuple(f"{name}_dot" for name in names))
+            for j in range(part.nu):
+                column = _column(part.H, j)
+                parts.append(Part(column, column))
+                name, speed = next(names), next(given)
+                rates = (f"{name}{ending}" for ending in ("_dot", "_rate", *(f"_rate{k}" for k in range(2, 99))))
+                speeds.append(speed if part.nu == 1 else next(rate for rate in rates if rate not in taken))
+        return replace(self, parts=tuple(parts), q=self.coordinates(), u=tuple(speeds))
 
 
 def _column(H: Matrix, j: int) -> Matrix:
@@ -185,7 +189,9 @@ def joint(
         raise fault(f"{what}: split={sizes} does not divide the {H.shape[1]} columns of the joint map.")
     parts, first = [], 0
     for size in sizes:
-        parts.append(_part(H[:, first : first + size], quaternion and size > 1, nonholonomic, what))
+        parts.append(
+            _part(H[:, first : first + size], quaternion and (size > 1 or len(sizes) == 1), nonholonomic, what)
+        )
         first += size
     return finished(Joint(kind=kind or "joint map", parts=tuple(parts)), what, options)
 

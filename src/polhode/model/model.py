@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from typing import Any, cast
 
-from polhode.graph import Expr, Matrix, free_symbols, symbol
-from polhode.spatial import Inertia, Pose
+from polhode.graph import Expr, Matrix, free_symbols, substitute, symbol
+from polhode.spatial import Pose
 
 from . import values
+from .algebra import twists
 from .body import WORLD, Body, Marker
-from .errors import Faults
+from .errors import Faults, closest, fault
 from .forces import Coupling, Force, MarkerWrench, SpeedForce, SpringDamper
 from .tree import draw
+from .values import scalar
 
 TIME = symbol("t")
 
@@ -97,6 +100,24 @@ class Model:
         _named([*self.markers, *self.bodies], name, "marker or body")
         raise AssertionError
 
+    def neutral(self) -> tuple[float, ...]:
+        """Coordinates at rest: zeros, and quaternions that do not turn."""
+        found: list[float] = []
+        for body in self.bodies:
+            for part in body.joint.parts:
+                found += [1.0] * part.quaternion + [0.0] * (part.nq - part.quaternion)
+        return tuple(found)
+
+    def substituted(self, values: Mapping[Any, Any]) -> Model:
+        """The same model with numbers, or expressions, for some of its parameters."""
+        known = {str(s.value): s for s in self.parameters}
+        for key in values:
+            name = str(key.value) if isinstance(key, Expr) else key
+            if name not in known:
+                raise fault(f"{name!r} is no parameter of the model. {closest(name, known)}")
+        given = {key: scalar(value, f"Value of {key!s:.60}") for key, value in values.items()}
+        return cast(Model, _substituted(self, given)) if given else self
+
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of all frames: bodies, then markers."""
@@ -137,9 +158,12 @@ class Model:
         merged = self.merged().bodies
         parents = {body.parent for body in merged}
         for body in merged:
-            idle = body.total == Inertia.zero() and all(a == 0 for a in body.joint.armature)
-            if idle and body.name not in parents:
-                findings.append(f"Body {body.name!r} has no inertia and carries nothing: its motion is open.")
+            if body.name not in parents:
+                findings += [
+                    f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
+                    "Give the body inertia or the joint an armature."
+                    for speed in _idle(body)
+                ]
         for c in self.couplings:
             findings.append(
                 f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
@@ -169,25 +193,22 @@ class Report:
     __repr__ = __str__
 
 
+def _substituted(part: Any, values: Mapping[Any, Expr]) -> Any:
+    """A part of a model with the values put into every expression of it."""
+    if isinstance(part, (Expr, Matrix)):
+        return substitute(part, values)  # type: ignore[type-var]  # one or the other
+    if isinstance(part, tuple):
+        return tuple(_substituted(e, values) for e in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{f.name: _substituted(getattr(part, f.name), values) for f in fields(part)})
+    return part
+
+
 def _named(items: Sequence[Body | Marker], name: str, what: str) -> Body:
     for item in items:
         if item.name == name:
             return item  # type: ignore[return-value]  # callers pass bodies where they use the result
-    raise KeyError(f"There is no {what} {name!r}. {_closest(name, [item.name for item in items])}")
-
-
-def _closest(name: str, names: Sequence[str]) -> str:
-    """A remedy for a name that does not exist."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, 3)
-    if close:
-        return f"Did you mean {' or '.join(map(repr, close))}?"
-    return (
-        f"There are {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}."
-        if names
-        else "There are none."
-    )
+    raise KeyError(f"There is no {what} {name!r}. {closest(name, [item.name for item in items])}")
 
 
 def _check_names(model: Model, faults: Faults) -> None:
@@ -221,7 +242,7 @@ def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
         if body.parent not in names and body.parent != WORLD:
             faults.add(
                 f"Body {body.name!r}: its parent {body.parent!r} does not exist. "
-                f"{_closest(str(body.parent), [WORLD, *sorted(names - {body.name})])}"
+                f"{closest(body.parent, [WORLD, *sorted(names - {body.name})])}"
             )
     ordered: list[Body] = []
     waiting = list(reversed(children.get(WORLD, [])))
@@ -254,27 +275,32 @@ def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
 def _check_references(model: Model, faults: Faults) -> None:
     bodies = [WORLD, *(body.name for body in model.bodies)]
     frames = [WORLD, *model.frames]
+    carried = {marker.name: marker.body for marker in model.markers}
+    carrier = {WORLD: WORLD}  # what each body is welded to, through any number of welds
+    for body in model.bodies:
+        carrier[body.name] = body.name if body.joint.nu else carrier.get(body.parent, body.parent)
+    carrier |= {name: name for name in carried.values() if name not in carrier}
     for marker in model.markers:
         if marker.body not in bodies:
-            faults.add(
-                f"Marker {marker.name!r}: body {marker.body!r} does not exist. {_closest(str(marker.body), bodies)}"
-            )
+            faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {closest(marker.body, bodies)}")
     for force in model.forces:
         ends = _ends(force)
-        if len(set(ends)) < len(ends):
-            faults.add(f"Force {force.name!r} has both ends at {ends[0]!r}, expected two markers.")
+        if len(ends) == 2 and set(ends) <= set(frames):
+            a, b = (carrier[carried.get(end, end)] for end in ends)
+            if a == b:
+                faults.add(f"Force {force.name!r} has both ends on {a!r}, which is rigid, so it moves nothing.")
         for end in ends:
             if end not in frames:
-                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {_closest(str(end), frames)}")
+                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {closest(end, frames)}")
         if isinstance(force, SpeedForce) and force.speed not in model.speeds:
-            remedy = _closest(str(force.speed), model.speeds)
+            remedy = closest(force.speed, model.speeds)
             faults.add(f"Force {force.name!r}: speed {force.speed!r} does not exist. {remedy}")
     for c in model.couplings:
         if c.coordinate == c.of:
             faults.add(f"Coupling of {c.coordinate!r} with itself, expected another coordinate.")
         for name in (c.coordinate, c.of):
             if name not in model.coordinates:
-                remedy = _closest(str(name), model.coordinates)
+                remedy = closest(name, model.coordinates)
                 faults.add(f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {remedy}")
 
 
@@ -283,6 +309,13 @@ def _ends(force: Force) -> tuple[str, ...]:
     if isinstance(force, SpringDamper):
         return force.ends
     return (force.marker,) if isinstance(force, MarkerWrench) else ()
+
+
+def _idle(body: Body) -> list[str]:
+    """Speeds of the outermost part of a joint that move nothing with inertia."""
+    part, inertia = body.joint.parts[0], body.total
+    found = zip(body.joint.speeds(), twists(part.H), body.joint.armature, strict=False)
+    return [speed for speed, h, a in found if a == 0 and h.dot(inertia @ h) == 0]
 
 
 def _unphysical(bodies: Iterable[Body]) -> list[str]:
@@ -317,6 +350,13 @@ def _check_symbols(model: Model, faults: Faults) -> None:
         faults.add(
             f"Gravity or a marker depends on {s}, a coordinate, speed or time. Expected constants: rename the symbol."
         )
+    for force in model.forces:
+        if isinstance(force, SpringDamper):
+            for s in sorted(free_symbols(force.expressions()) & set(variables), key=str):
+                faults.add(f"Spring {force.name!r} depends on {s}, expected constants. Use a potential or a wrench.")
+    for c in model.couplings:
+        for s in sorted(free_symbols([c.ratio, c.offset]) & set(variables), key=str):
+            faults.add(f"Coupling of {c.coordinate!r} depends on {s}, expected constants.")
     speeds = {symbol(name) for name in (*model.speeds, "t")}
     for force in model.forces:
         if type(force).__name__ == "Potential":

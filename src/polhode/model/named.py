@@ -42,7 +42,7 @@ def prismatic(axis: Axis = "z", **options: Any) -> Joint:
 
 
 def screw(axis: Axis = "z", *, pitch: Any, **options: Any) -> Joint:
-    """Turn about an axis and advance along it by `pitch` metres a radian."""
+    """Turn about an axis and advance along it by `pitch` metres a radian: lead / (2 pi)."""
     a = _axis(axis, "screw", options)
     advance = values.scalar(pitch, "Joint (screw): pitch")
     return joint(_map((a, a.map(lambda e: e if e == 0 else e * advance))), kind="screw", **options)
@@ -64,10 +64,16 @@ def universal(axes: Sequence[Axis] = ("x", "y"), **options: Any) -> Joint:
 
 
 def planar(axis: Axis = "z", **options: Any) -> Joint:
-    """Turn about an axis and slide across it; angle, then position in the parent's plane."""
+    """Turn about an axis and slide across it; angle, then position in the parent's plane.
+
+    The two directions make a right-handed frame with the axis, and name the
+    coordinates: x and y for "z", y and z for "x", z and x for "y".
+    """
     n = _axis(axis, "planar", options)
     across, along = _across(n)
-    endings = {"q_endings": ("angle", "x", "y"), "u_endings": ("w", "vx", "vy")}
+    k = next((k for k, unit in enumerate(identity(3).rows()) if n == unit), 2)
+    first, second = "xyz"[k - 2], "xyz"[k - 1]
+    endings = {"q_endings": ("angle", first, second), "u_endings": ("w", f"v{first}", f"v{second}")}
     H = _map((n, zeros(3)), (zeros(3), across), (zeros(3), along))
     return joint(H, kind="planar", **(endings | options))
 

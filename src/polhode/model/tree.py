@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .model import Model
 
 
+MOST_LINES = 200
+
+
 def draw(model: Model) -> str:
     """Draw the bodies as a tree, each with its joint, mass and markers."""
     lines = [f"{model.name}: {_count(len(model.bodies), 'body', 'bodies')}, nq = {model.nq}, nu = {model.nu}"]
@@ -27,14 +30,17 @@ def draw(model: Model) -> str:
         children.setdefault(body.parent, []).append(body)
     lines.append(WORLD + _listed(markers.get(WORLD, [])))
     waiting = [(body, "", body is children[WORLD][-1]) for body in reversed(children.get(WORLD, []))]
-    while waiting:
+    shown = 0
+    while waiting and shown < MOST_LINES:
+        shown += 1
         body, indent, last = waiting.pop()
         lines.append(f"{indent}{'└─ ' if last else '├─ '}{_line(body)}{_listed(markers.get(body.name, []))}")
         below = children.get(body.name, [])
         deeper = indent + ("   " if last else "│  ")
         waiting += [(child, deeper, child is below[-1]) for child in reversed(below)]
-    for force in model.forces:
-        lines.append(f"{type(force).__name__} {force.name}")
+    if shown < len(model.bodies):
+        lines.append(f"... and {len(model.bodies) - shown} more bodies")
+    lines += [force.name for force in model.forces]
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -87,11 +88,11 @@ def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = N
             raise fault(f"{what}: quaternion has length 0, expected a unit quaternion (w, x, y, z).")
         return settled(quaternion_rotation(*(q / k)))
     R = square(value, 3, f"{what}: rotation")
-    found = numbers_of(R @ R.T)
-    if found is not None:
-        worst = max(abs(x - (i % 4 == 0)) for i, x in enumerate(found))
-        if worst > 1e-6 or _determinant(R) < 0:
-            raise fault(f"{what}: rotation is not a rotation matrix, expected R R^T = 1 and det R = 1.")
+    draw = random.Random(1)
+    at = {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols(R), key=str)}
+    *products, determinant = evaluate([*(R @ R.T).entries, R[0] @ cross(R[1], R[2])], at)
+    if max(abs(x - (i % 4 == 0)) for i, x in enumerate(products)) > 1e-6 or not determinant > 0:
+        raise fault(f"{what}: rotation is not a rotation matrix, expected R R^T = 1 and det R = 1.")
     return R
 
 
@@ -105,10 +106,6 @@ def settled(R: Matrix) -> Matrix:
         return round(x) if abs(x - round(x)) < 1e-15 else x
 
     return R.map(settle)
-
-
-def _determinant(R: Matrix) -> float:
-    return number_of(R[0] @ cross(R[1], R[2])) or 0.0
 
 
 def square(values: Any, n: int, what: str) -> Matrix:
