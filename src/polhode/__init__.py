@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_STAGE_OF])
+    return sorted([*__all__, "__version__"])
 
 
 __all__ = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
@@ -22,60 +23,90 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(help="A URDF, MJCF or TOML file.", show_default=False)]
 Floating = Annotated[bool, typer.Option("--floating", help="Give the root of a URDF six degrees of freedom.")]
 Angles = Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")]
+Passive = Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")]
 Method = Annotated[str, typer.Option(help='The formulation: "poincare" or "lagrange".')]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Parameters = Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')]
 
 
+USAGE = cast(
+    type[Exception], typer.BadParameter.__mro__[2]
+)  # ClickException, from click or from Typer's own copy of it
+
+
 def main() -> NoReturn:
-    """Run the command line; faults become one message and exit code 1."""
+    """Run the command line; faults become one message and exit code 1, wrong usage exit code 2."""
     try:
-        app()
+        app(standalone_mode=False)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has seen enough
         sys.exit(0)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except (ValueError, KeyError, OSError) as error:
-        _fail(error, as_json="--json" in sys.argv)
+    except USAGE as error:
+        text = str(cast(Any, error).format_message())  # the help itself where nothing was asked
+        _fail(text if "\n" in text else text.rstrip(".") + ". See polhode --help.", [], 2)
+    except (ValueError, TypeError, KeyError, OSError, MemoryError) as error:
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        _fail(text, list(getattr(error, "faults", [])), 1)
     sys.exit(0)
 
 
-def _fail(error: Exception, as_json: bool) -> NoReturn:
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    if as_json:
-        print(json.dumps({"error": text, "faults": list(getattr(error, "faults", [text]))}, indent=2))
+def _fail(text: str, faults: list[str], code: int) -> NoReturn:
+    if "--json" in sys.argv:
+        print(json.dumps({"error": text, "faults": faults or [text]}, indent=2))
     else:
         print(f"polhode: {text}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(code)
 
 
-def _load(file: Path, floating: bool, angles: bool) -> Any:
+def _load(file: Path, floating: bool, angles: bool, passive: bool, parameters: str = "") -> Any:
     from polhode.formats import load
 
     if angles and not floating:
         raise ValueError("--angles only goes with --floating.")
-    return load(file, floating="angles" if angles else floating)
+    model = load(file, floating="angles" if angles else floating, passive=True if passive else None)
+    return model.substituted(named_values(parameters, "--p"))
 
 
-def _print(data: dict[str, Any]) -> None:
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+def _print(data: Any) -> None:
+    print(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from polhode import __version__
+
+        print(f"polhode {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+    """Dynamics of machines: from a URDF, MJCF or TOML file to equations of motion and native code."""
 
 
 @app.command()
-def info(file: File, floating: Floating = False, angles: Angles = False, as_json: Json = False) -> None:
+def info(
+    file: File, floating: Floating = False, angles: Angles = False, passive: Passive = False, as_json: Json = False
+) -> None:
     """Show what is in a file: the tree of bodies, coordinates, parameters, and what looks doubtful."""
-    from .views import model_data
+    from .views import model_data, model_text
 
-    model = _load(file, floating, angles)
+    model = _load(file, floating, angles, passive)
     if as_json:
         _print(model_data(model))
-        return
-    print(model)
-    findings = model.report().findings
-    if findings:
-        print("\nWorth knowing:")
-        print("\n".join(f"  - {finding}" for finding in findings))
+    else:
+        print(model_text(model))
 
 
 @app.command()
@@ -84,9 +115,12 @@ def derive(
     method: Method = "poincare",
     to: Annotated[str, typer.Option(help='What to write: "text", "latex", "c", "python" or "json".')] = "text",
     simplify: Annotated[bool, typer.Option("--simplify", help="Let SymPy simplify; for small systems.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file; with --to c, NAME.c or a folder.")
+    ] = None,
     floating: Floating = False,
     angles: Angles = False,
+    passive: Passive = False,
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
@@ -98,8 +132,8 @@ def derive(
     kind = "json" if as_json and to == "text" else to
     if kind not in TARGETS:
         raise ValueError(f"--to {to}: expected one of {', '.join(TARGETS)}.")
-    equations = formulate(_load(file, floating, angles), method=method)
-    written = equations_text(equations, kind, simplify, named_values(parameters, "--p"), output)
+    equations = formulate(_load(file, floating, angles, passive, parameters), method=method)
+    written = equations_text(equations, kind, simplify, output)
     if output is not None:
         files = written.splitlines()
         if as_json:
@@ -115,13 +149,14 @@ def derive(
 @app.command("eval")
 def evaluate(
     file: File,
-    q: Annotated[str, typer.Option("--q", help='Coordinates: "0.1, 0.2" in order, or "elbow=0.1, wrist=0.2".')],
-    u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms.")],
-    tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds; left out, there are none.")] = "",
+    q: Annotated[str, typer.Option("--q", help='Coordinates: "0.1, pi/2" in order, or some: "elbow=0.1".')] = "",
+    u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms; those not given are 0.")] = "",
+    tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds, in the same forms.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
     method: Method = "poincare",
     floating: Floating = False,
     angles: Angles = False,
+    passive: Passive = False,
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
@@ -130,15 +165,17 @@ def evaluate(
 
     from .views import evaluated, evaluation_text
 
-    equations = formulate(_load(file, floating, angles), method=method)
+    if not math.isfinite(t):
+        raise ValueError(f"--t: {t} is not a finite number.")
+    equations = formulate(_load(file, floating, angles, passive, parameters), method=method)
     speeds = [str(s.value) for s in equations.u]
+    still = [0.0] * len(speeds)
     found = evaluated(
         equations,
-        q=vector_values(q, [str(s.value) for s in equations.q], "--q", "coordinate"),
-        u=vector_values(u, speeds, "--u", "speed"),
-        tau=vector_values(tau, speeds, "--tau", "speed") if tau else [0.0] * len(speeds),
+        q=vector_values(q, [str(s.value) for s in equations.q], equations.model.neutral(), "--q", "coordinate"),
+        u=vector_values(u, speeds, still, "--u", "speed"),
+        tau=vector_values(tau, speeds, still, "--tau", "speed"),
         t=t,
-        values=named_values(parameters, "--p"),
     )
     if as_json:
         _print(found)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from difflib import get_close_matches
+
+from polhode.model.errors import ModelError, closest
 
 
 def _number(text: str, where: str) -> float:
+    """Read a number or an expression of numbers, such as pi/2."""
+    from polhode.formats.expression import parse
+
     try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{where}: {text!r} is not a number.") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{where}: {text} is not a finite number.")
-    return value
+        return float(parse(text.strip(), {}, where))
+    except ModelError:
+        raise ValueError(f"{where}: {text.strip()!r} is not a finite number.") from None
 
 
 def _items(text: str) -> list[str]:
-    return [item for item in text.replace(",", " ").replace("= ", "=").replace(" =", "=").split() if item]
+    """What commas separate, or else blanks; names may have blanks where commas separate."""
+    if "," in text or text.count("=") == 1:
+        return [item.strip() for item in text.split(",") if item.strip()]
+    return text.replace(" =", "=").replace("= ", "=").split()
 
 
 def named_values(text: str, where: str) -> dict[str, float]:
     """Read "a=1, b=2"."""
     found: dict[str, float] = {}
     for item in _items(text):
-        name, equals, value = item.partition("=")
+        name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not name:
             raise ValueError(f"{where}: {item!r}, expected NAME=NUMBER, several with commas.")
         if name in found:
@@ -34,20 +37,15 @@ def named_values(text: str, where: str) -> dict[str, float]:
     return found
 
 
-def vector_values(text: str, names: Sequence[str], where: str, what: str) -> list[float]:
-    """Read "0.1, 0.2" in the order of the names, or "a=0.1, b=0.2" in any order."""
+def vector_values(text: str, names: Sequence[str], rest: Sequence[float], where: str, what: str) -> list[float]:
+    """Read "0.1, 0.2" in the order of the names, or "a=0.1" for some of them; the others are `rest`."""
     if "=" not in text:
         found = [_number(item, where) for item in _items(text)]
-        if len(found) != len(names):
+        if found and len(found) != len(names):
             raise ValueError(f"{where}: {len(found)} numbers for {len(names)} {what}s: {', '.join(names)}.")
-        return found
+        return found or list(rest)
     given = named_values(text, where)
     for name in given:
         if name not in names:
-            close = get_close_matches(name, names, 1)
-            remedy = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(names)}."
-            raise ValueError(f"{where}: there is no {what} {name!r}. {remedy}")
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise ValueError(f"{where}: no value for {', '.join(missing)}.")
-    return [given[name] for name in names]
+            raise ValueError(f"{where}: there is no {what} {name!r}. {closest(name, names)}")
+    return [given.get(name, x) for name, x in zip(names, rest, strict=True)]

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import Expr, Matrix, intermediates, solve, substitute, symbol, tree_size, vector
+from polhode.graph import Expr, Matrix, intermediates, tree_size, vector
 from polhode.graph.printing import READABLE, infix
+from polhode.graph.views import short_floats
 
 if TYPE_CHECKING:
     from polhode.compile import Function
@@ -55,23 +56,18 @@ def model_data(model: Model) -> dict[str, Any]:
     }
 
 
-def equations_text(
-    equations: Equations, kind: str, simplify: bool, values: Mapping[str, float], output: Path | None
-) -> str:
+def equations_text(equations: Equations, kind: str, simplify: bool, output: Path | None) -> str:
     """The equations in the form asked for; written to `output`, the names of the files."""
     if kind in ("c", "python"):
-        return _source(equations, kind, values, output)
-    if values:
-        raise ValueError("--p folds values into code: it goes with --to c or --to python.")
+        return _source(equations, kind, output)
+    if simplify and kind == "json":
+        raise ValueError("--simplify goes with --to text or --to latex.")
     if kind == "latex":
         written = equations.latex(simplify=simplify)
     elif kind == "json":
         written = json.dumps(_equations_data(equations), indent=2, ensure_ascii=False)
-    elif simplify:
-        view = equations.to_sympy(simplify=True)
-        written = "\n".join(f"{name} = {getattr(view, name).tolist()}" for name in ("N", "M", "c", "Q"))
     else:
-        written = _plain(equations)
+        written = _plain(equations, simplify)
     if output is None:
         return written
     output.write_text(written + "\n", encoding="utf-8")
@@ -104,8 +100,14 @@ def _equations_data(eq: Equations) -> dict[str, Any]:
     return data
 
 
-def _plain(eq: Equations) -> str:
+def _plain(eq: Equations, simplify: bool) -> str:
     data = _equations_data(eq)
+    if simplify:
+        view = eq.to_sympy(simplify=True)
+        data["where"] = []
+        for name in ("N", "M", "c", "Q"):
+            texts = [[str(short_floats(e)) for e in row] for row in getattr(view, name).tolist()]
+            data[name] = texts if name in "NM" else [row[0] for row in texts]
     lines = [f"{eq!r}", "", data["form"], f"q = [{', '.join(data['q'])}]", f"u = [{', '.join(data['u'])}]", ""]
     for name in ("N", "M", "c", "Q"):
         rows = [f"[{', '.join(row)}]" if isinstance(row, list) else row for row in data[name]]
@@ -115,59 +117,72 @@ def _plain(eq: Equations) -> str:
     return "\n".join(lines)
 
 
-def _source(eq: Equations, kind: str, values: Mapping[str, float], output: Path | None) -> str:
+def _source(eq: Equations, kind: str, output: Path | None) -> str:
     """One function of the state in C or Python: inertia matrix, bias, forces, accelerations."""
     from polhode.compile import compile
-    from polhode.equations.dynamics import parameter_values, require_inertia
+    from polhode.equations.dynamics import accelerations
+    from polhode.equations.inputs import fresh
 
-    require_inertia(eq)
-    folded = parameter_values(eq, values)
-    tau = vector([symbol(f"tau_{u.value}") for u in eq.u])
+    tau = fresh("tau", eq)
     outputs: dict[str, Matrix] = {
         "mass_matrix": eq.M,
         "bias": eq.c,
         "forces": eq.Q,
-        "udot": solve(eq.M, eq.Q + tau - eq.c),
+        "udot": accelerations(eq, tau),
         "qdot": eq.N @ eq.u,
     }
-    outputs = {name: substitute(m, folded) for name, m in outputs.items()}
-    left = [s for s in eq.parameters if s not in folded]
+    left = list(eq.parameters)
     inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
     if left:
         inputs["p"] = left
-    name = re.sub(r"\W+", "_", eq.model.name).strip("_").lower() or "model"
+    name = re.sub(r"[^A-Za-z0-9]+", "_", eq.model.name).strip("_").lower() or "model"
     made = compile(inputs, outputs, target="c" if kind == "c" else "numpy", name=f"dynamics_{name}")
-    source = made.source if kind == "c" else _module(made, bool(left))
-    if output is None:
-        return source
     if kind == "c":
+        # alone, the source carries its header; in files, they are two
+        include = f'#include "{made.name}.h"\n'
+        if output is None:
+            return made.source.replace(include, made.header)
+        if output.suffix == ".c":
+            header = output.with_suffix(".h")
+            output.write_text(made.source.replace(include, f'#include "{header.name}"\n'), encoding="utf-8")
+            header.write_text(made.header, encoding="utf-8")
+            return f"{output}\n{header}"
         output.mkdir(parents=True, exist_ok=True)
         return "\n".join(str(path) for path in made.save(output))
+    source = _module(made, eq, left)
+    if output is None:
+        return source
     output.write_text(source, encoding="utf-8")
     return str(output)
 
 
-def _module(made: Function, parametric: bool) -> str:
-    """A Python module: the generated function, and one that takes and returns arrays."""
+def _module(made: Function, eq: Equations, left: list[Expr]) -> str:
+    """A Python module: a function that takes and returns arrays, and the generated one below it."""
     shapes = {port.name: port.shape for port in made.outputs}
-    order = ", p" if parametric else ""
-    return f"""import numpy as np
+    p = ", p" if left else ""
+    orders = {"q": eq.q, "u": eq.u} | ({"p": left} if left else {})
+    order = "\n".join(f"{name} = [{', '.join(str(s.value) for s in symbols)}]" for name, symbols in orders.items())
+    return f"""'''Equations of motion of {eq.model.name!r}, M udot + c = Q + tau, qdot = N u.
 
+{order}
+'''
 
-{made.source.strip()}
-
+import numpy as np
 
 SHAPES = {shapes!r}
 
 
-def dynamics(q, u, tau, *{order}, t=0.0):
-    \"\"\"Return {", ".join(shapes)} by name, for arrays of shape (..., n).\"\"\"
-    q, u, tau, t{order} = (np.asarray(a, dtype=float) for a in (q, u, tau, np.asarray(t)[..., None]{order}))
-    lead = np.broadcast_shapes(*(a.shape[:-1] for a in (q, u, tau, t{order})))
-    rows = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in (q, u, tau, t{order})]
+def dynamics(q, u, tau, *{p}, t=0.0):
+    '''Return {", ".join(shapes)} by name, for arrays of shape (..., n).'''
+    q, u, tau, t{p} = (np.asarray(a, dtype=float) for a in (q, u, tau, np.asarray(t)[..., None]{p}))
+    lead = np.broadcast_shapes(*(a.shape[:-1] for a in (q, u, tau, t{p})))
+    rows = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in (q, u, tau, t{p})]
     out = {{name: np.empty((len(rows[0]), int(np.prod(shape)))) for name, shape in SHAPES.items()}}
     {made.name}(*rows, *out.values())
     return {{name: out[name].reshape(*lead, *shape) for name, shape in SHAPES.items()}}
+
+
+{made.source.strip()}
 """
 
 
@@ -178,23 +193,21 @@ def evaluated(
     u: list[float],
     tau: list[float],
     t: float,
-    values: Mapping[str, float],
 ) -> dict[str, Any]:
     """Everything at one state, by the plain interpreter: nothing to compile for a single point."""
-    from polhode.equations.dynamics import parameter_values, require_inertia
+    from polhode.equations.dynamics import accelerations
+    from polhode.equations.inputs import fresh
     from polhode.graph import evaluate
 
     _check_quaternions(equations, q)
-    given: dict[Any, Any] = {**parameter_values(equations, values), equations.q: q, equations.u: u, equations.t: t}
-    missing = [str(s.value) for s in equations.parameters if s not in given]
+    given: dict[Any, Any] = {equations.q: q, equations.u: u, equations.t: t}
+    missing = [str(s.value) for s in equations.parameters]
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
-    given = {k: float(v) if isinstance(v, Expr) else v for k, v in given.items()}
-    require_inertia(equations)
-    force = vector([symbol(f"tau_{s.value}") for s in equations.u])
-    given |= dict(zip(force, tau, strict=True))
     eq, n = equations, len(u)
-    parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": solve(eq.M, eq.Q + force - eq.c)}
+    force = fresh("tau", eq)
+    given |= dict(zip(force, tau, strict=True))
+    parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": accelerations(eq, force)}
     found: dict[str, Any] = {name: evaluate(part, given) for name, part in parts.items()}
     found["mass_matrix"] = [found["mass_matrix"][i * n : (i + 1) * n] for i in range(n)]
     found["qdot"] = evaluate(eq.N @ eq.u, given)
@@ -214,6 +227,23 @@ def _check_quaternions(equations: Equations, q: list[float]) -> None:
                 raise ValueError(f"The quaternion {', '.join(turn)} has length {length:.6g}, expected 1.")
 
 
+def model_text(model: Model) -> str:
+    """The tree, the variables with their limits, and what is worth knowing."""
+    limits = {
+        name: limit
+        for body in model.bodies
+        for name, limit in zip(body.joint.coordinates(), body.joint.limits, strict=False)
+    }
+    lines = [str(model), "", "coordinates"]
+    for name in model.coordinates:
+        bounds = [getattr(limits.get(name), key, None) for key in ("lower", "upper")]
+        shown = "" if bounds == [None, None] else f"  {' to '.join('' if b is None else f'{b:g}' for b in bounds)}"
+        lines.append(f"  {name}{shown}")
+    lines += ["speeds", *(f"  {name}" for name in model.speeds)]
+    findings = model.report().findings
+    return "\n".join([*lines, *(["", "Worth knowing:"] if findings else []), *(f"  - {f}" for f in findings)])
+
+
 def evaluation_text(found: Mapping[str, Any]) -> str:
     """Numbers in columns, with the names of what they belong to."""
     lines = [f"{found['name']} by {found['method']}", ""]
@@ -221,11 +251,11 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
     lines.append(f"{'speed':<{width}} {'u':>13} {'tau':>13} {'bias':>13} {'forces':>13} {'udot':>13}")
     for i, name in enumerate(found["speeds"]):
         row = [found[key][i] for key in ("u", "tau", "bias", "forces", "udot")]
-        lines.append(f"{name:<{width}} " + " ".join(f"{x:13.6g}" for x in row))
+        lines.append(f"{name:<{width}} " + " ".join(f"{x + 0.0:13.6g}" for x in row))
     lines += ["", f"{'coordinate':<{width}} {'q':>13} {'qdot':>13}"]
     for name, x, rate in zip(found["coordinates"], found["q"], found["qdot"], strict=True):
-        lines.append(f"{name:<{width}} {x:13.6g} {rate:13.6g}")
+        lines.append(f"{name:<{width}} {x + 0.0:13.6g} {rate + 0.0:13.6g}")
     lines += ["", "mass matrix"]
-    lines += [" ".join(f"{x:12.5g}" for x in row) for row in found["mass_matrix"]]
+    lines += [" ".join(f"{x + 0.0:12.5g}" for x in row) for row in found["mass_matrix"]]
     lines += ["", f"kinetic energy   {found['kinetic']:.9g}", f"potential energy {found['potential']:.9g}"]
     return "\n".join(lines)

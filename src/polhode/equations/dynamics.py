@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from polhode.compile import Function, compile
+from polhode.compile.function import TARGETS
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
+from polhode.model.errors import closest
+
+from .inputs import fresh
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -30,22 +33,27 @@ class Dynamics:
     """
 
     def __init__(self, equations: Equations, values: Mapping[Any, Any], target: str = "llvm") -> None:
+        if target not in TARGETS:
+            raise ValueError(f"Target {target!r} is unknown. {closest(target, TARGETS)}")
         self.equations = equations
         self.target = target
         self.values = parameter_values(equations, values)
         left = [s for s in equations.parameters if s not in self.values]
         self.parameters: tuple[str, ...] = tuple(str(s.value) for s in left)
-        self._p = vector(left)
+        self.timed: bool = TIME in free_symbols(equations.Q)
         self._markers: dict[tuple[str, ...], Any] = {}
 
-    def _compile(self, name: str, inputs: dict[str, Any], output: Any) -> Any:
-        """Compile one call, with t and p as inputs only where they are needed."""
-        whole = output if isinstance(output, Matrix) else vector([output])
-        whole = substitute(whole, self.values) if self.values else whole
-        timed = TIME in free_symbols(whole)
-        extra = ({"t": TIME} if timed else {}) | ({"p": self._p} if len(self._p) else {})
+    def _compile(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
+        """Compile one call, with t and p as inputs only where it uses them."""
+        whole = substitute(output, self.values) if self.values else output
+        found = free_symbols(whole)
+        used = [s for s in map(symbol, self.parameters) if s in found]
+        timed = TIME in found
+        extra = ({"t": TIME} if timed else {}) | ({"p": vector(used)} if used else {})
         made = compile(inputs | extra, {name: whole}, target=self.target, name=name)
-        return Call(made, timed, self.parameters) if extra else made
+        if not self.parameters and not self.timed:
+            return made
+        return Call(made, timed, tuple(str(s.value) for s in used), self.parameters)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -68,16 +76,14 @@ class Dynamics:
     def forward_dynamics(self) -> Any:
         """udot(q, u, tau) from M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
-        tau = _fresh("tau", eq.u)
-        require_inertia(eq)
-        udot = solve(eq.M, eq.Q + tau - eq.c)
-        return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, udot)
+        tau = fresh("tau", eq)
+        return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, accelerations(eq, tau))
 
     @cached_property
     def inverse_dynamics(self) -> Any:
         """tau(q, u, udot) from M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
-        udot = _fresh("udot", eq.u)
+        udot = fresh("udot", eq)
         tau = eq.M @ udot + eq.c - eq.Q
         return self._compile("inverse_dynamics", {"q": eq.q, "u": eq.u, "udot": udot}, tau)
 
@@ -127,83 +133,107 @@ class Dynamics:
 
 
 class Call:
-    """A compiled function that also needs parameters or time."""
+    """A compiled function of a mechanism that has parameters or depends on time.
 
-    __slots__ = ("function", "parameters", "timed")
+    Takes t= and p= by name, also where this function needs neither.
+    """
 
-    def __init__(self, function: Function, timed: bool, parameters: tuple[str, ...]) -> None:
-        self.function, self.timed, self.parameters = function, timed, parameters
+    __slots__ = ("_places", "function", "known", "timed", "used")
+
+    def __init__(self, function: Function, timed: bool, used: tuple[str, ...], known: tuple[str, ...]) -> None:
+        self.function, self.timed, self.used, self.known = function, timed, used, known
+        self._places = [known.index(name) for name in used]
 
     def __call__(self, *args: Any, p: Any = None, t: Any = None, **options: Any) -> Any:
         if self.timed:
             if t is None:
                 raise ValueError(f"{self.function.name} depends on time. Give t=...")
             options["t"] = t
-        if self.parameters:
-            options["p"] = self._ordered(p)
-        elif p:
-            raise ValueError(f"{self.function.name} has no parameters left, found p={p!r:.60}.")
+        values = self._ordered(p)
+        if self.used:
+            options["p"] = values
         return self.function(*args, **options)
 
     def _ordered(self, p: Any) -> Any:
-        """The parameters as one array (..., n), from a mapping or as they are."""
-        if p is not None and not isinstance(p, Mapping):
-            return p
-        given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
-        missing = [name for name in self.parameters if name not in given]
-        if missing:
-            raise ValueError(
-                f"{self.function.name}: no value for {_listed(missing)}. "
-                f"Give p={{{missing[0]!r}: ...}}, or fold values in with compile(values=...)."
-            )
-        if unknown := [name for name in given if name not in self.parameters]:
-            raise ValueError(f"{self.function.name}: {_unknown(unknown[0], self.parameters)}")
+        """The parameters this function uses as one array (..., n), from a mapping or an array of all."""
         import numpy as np
 
-        columns = np.broadcast_arrays(*[np.asarray(given[name], dtype=float) for name in self.parameters])
-        found = np.stack(columns, axis=-1)
-        if bad := [name for name, column in zip(self.parameters, columns, strict=True) if np.isnan(column).any()]:
-            raise ValueError(f"{self.function.name}: parameter {bad[0]!r} is NaN, expected a number.")
+        if p is not None and not isinstance(p, Mapping):
+            found = np.asarray(p, dtype=float)
+            if found.ndim == 0 or found.shape[-1] != len(self.known):
+                raise ValueError(
+                    f"{self.function.name}: p has shape {found.shape}, expected {len(self.known)} values last: "
+                    f"{_listed(self.known)}."
+                )
+            found = found[..., self._places]
+        else:
+            given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
+            if missing := [name for name in self.used if name not in given]:
+                raise ValueError(
+                    f"{self.function.name}: no value for {_listed(missing)}. "
+                    f"Give p={{{missing[0]!r}: ...}}, or fold values in with compile(values=...)."
+                )
+            if unknown := [name for name in given if name not in self.known]:
+                raise ValueError(f"{self.function.name}: {unknown_parameter(unknown[0], self.known)}")
+            found = self._stacked([given[name] for name in self.used])
+        for name, column in zip(self.used, np.moveaxis(found, -1, 0), strict=True):
+            if not np.isfinite(column).all():
+                raise ValueError(f"{self.function.name}: parameter {name!r} is NaN or infinite, expected a number.")
         return found
+
+    def _stacked(self, columns: list[Any]) -> Any:
+        import numpy as np
+
+        try:
+            if all(isinstance(e, (int, float)) for e in columns):
+                return np.array(columns, dtype=float)
+            return np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in columns]), axis=-1)
+        except (TypeError, ValueError) as error:
+            listed = ", ".join(f"{name}={e!r:.40}" for name, e in zip(self.used, columns, strict=True))
+            raise ValueError(f"{self.function.name}: the parameters {listed} are not numbers: {error}.") from None
 
     def __repr__(self) -> str:
         return repr(self.function)
 
 
-def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
-    """Check the values of parameters; keys may be names or symbols."""
-    known = {str(s.value): s for s in equations.parameters}
-    found: dict[Expr, Expr] = {}
-    for key, value in values.items():
-        name = str(key.value) if isinstance(key, Expr) else key
-        if name not in known:
-            raise ValueError(_unknown(name, list(known)))
-        if not isinstance(value, (Real, Expr)) or (isinstance(value, Real) and not math.isfinite(value)):
-            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
-        found[known[name]] = as_expr(value)
-    return found
-
-
-def _unknown(name: Any, known: Sequence[str]) -> str:
-    close = get_close_matches(str(name), known, 1)
-    remedy = f"Did you mean {close[0]!r}?" if close else f"There are {_listed(known)}." if known else "There are none."
-    return f"{name!r} is no parameter of the equations. {remedy}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
-def require_inertia(eq: Equations) -> None:
-    """Refuse speeds that move nothing: their accelerations are not determined."""
+def accelerations(eq: Equations, tau: Matrix) -> Matrix:
+    """Solve M udot = Q + tau - c, or say which speeds are not determined."""
     idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
     if idle:
         raise ValueError(
             f"Model {eq.model.name!r}: nothing with inertia moves with {_listed(idle)}, so its acceleration is not "
             "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
         )
+    try:
+        return solve(eq.M, eq.Q + tau - eq.c)
+    except ZeroDivisionError:
+        raise ValueError(
+            f"Model {eq.model.name!r}: its inertia matrix is singular, so the accelerations are not determined. "
+            "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "
+            "or leave one of them out."
+        ) from None
 
 
-def _fresh(prefix: str, u: Matrix) -> Matrix:
-    """Symbols for an input, one per speed."""
-    return vector([symbol(f"{prefix}_{s.value}") for s in u])
+def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
+    """Check the values of parameters; keys may be names or symbols."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f'values is {values!r:.60}, expected names with numbers: {{"m": 2.0}}.')
+    known = {str(s.value): s for s in equations.parameters}
+    found: dict[Expr, Expr] = {}
+    for key, value in values.items():
+        name = str(key.value) if isinstance(key, Expr) else key
+        if name not in known:
+            raise ValueError(unknown_parameter(name, tuple(known)))
+        number = float(value) if isinstance(value, Expr) and not free_symbols(value) else value
+        if not isinstance(number, Real) or not math.isfinite(number):
+            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
+        found[known[name]] = as_expr(number)
+    return found
+
+
+def unknown_parameter(name: Any, known: Sequence[str]) -> str:
+    return f"{name!r} is no parameter of the equations. {closest(name, known)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 from polhode.formulations import Terms, lagrange, poincare
 from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size
+from polhode.graph.printing import READABLE
 from polhode.kinematics import Kinematics, derive
 from polhode.model import TIME, Model
+
+from .views import SympyEquations, latex
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -34,7 +37,7 @@ def formulate(model: Model, method: str = "poincare") -> Equations:
     """
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     kin = derive(model, rates=method == "lagrange")
     return Equations(model=model, method=method, terms=_readable(METHODS[method](kin)))
@@ -135,7 +138,7 @@ class Equations:
     def parameters(self) -> tuple[Expr, ...]:
         """The symbols that need a value before anything can be computed, in order of name."""
         found = free_symbols([*self.M.entries, *self.c, *self.Q, *self.N.entries, self.kinetic, self.potential])
-        found |= set(self.model.parameters)
+        found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
 
     def pose(self, marker: str) -> Matrix:
@@ -159,23 +162,31 @@ class Equations:
         """Operations of M, c, Q and N together, by kind; shared ones counted once."""
         return op_counts([*self.M.entries, *self.c, *self.Q, *self.N.entries])
 
-    def to_sympy(self, simplify: bool = False) -> Any:
-        """The equations as SymPy matrices, with attributes q, u, tau, N, M, c, Q, C, gravity and energies.
+    def to_sympy(self, simplify: bool = False) -> SympyEquations:
+        """The equations as SymPy matrices: q, u, tau, N, M, c, Q, C, gravity, kinetic, potential.
+
+        Their symbols are real: substitute with s.M.subs(s.q[0], 0), not by name.
 
         simplify : let SymPy simplify each entry; for small systems
         """
-        from .views import SympyEquations
+        return self._simplified if simplify else self._sympy
 
-        return SympyEquations(self, simplify)
+    @cached_property
+    def _sympy(self) -> SympyEquations:
+        return SympyEquations(self, False)
+
+    @cached_property
+    def _simplified(self) -> SympyEquations:
+        return SympyEquations(self, True)
 
     def latex(self, simplify: bool = False) -> str:
         """The equations as LaTeX, with intermediate variables where they are long."""
-        from .views import latex
-
         return latex(self, simplify)
 
-    def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows; large equations as plain text."""
+        short = sum(self.op_counts().values()) <= 3 * READABLE
+        return f"$\\displaystyle {self.latex()}$" if short else None
 
     def compile(self, values: Mapping[Any, Any] | None = None, target: str = "llvm") -> Dynamics:
         """Make native code of the equations; each call is compiled when first used.

@@ -10,8 +10,13 @@ from polhode.graph import Expr, Matrix, identity, intermediates, to_sympy, tree_
 from polhode.graph.printing import READABLE
 from polhode.graph.views import sympy_latex
 
+from .inputs import fresh
+
 if TYPE_CHECKING:
     from .equations import Equations
+
+
+PARTS = ("q", "u", "N", "M", "c", "Q", "C", "gravity", "kinetic", "potential")
 
 
 class SympyEquations:
@@ -37,17 +42,17 @@ class SympyEquations:
     @cached_property
     def tau(self) -> Any:
         """What acts on the speeds from outside, as symbols tau_<speed>."""
-        from sympy import Matrix as SympyMatrix
-        from sympy import Symbol
-
-        return SympyMatrix([Symbol(f"tau_{u.value}", real=True) for u in self.equations.u])
+        return to_sympy(fresh("tau", self.equations))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("q", "u", "N", "M", "c", "Q", "C", "gravity", "kinetic", "potential"):
+        if name not in PARTS:
             raise AttributeError(f"The equations have no {name!r}.")
         found = self._view(getattr(self.equations, name))
         setattr(self, name, found)
         return found
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *PARTS])
 
     @property
     def parameters(self) -> list[Any]:
@@ -116,26 +121,34 @@ def latex(equations: Equations, simplify: bool = False) -> str:
 
 
 def symbol_latex(name: str) -> str:
-    """LaTeX of a name: theta_dot with a dot, greek letters, digits as an index, words upright."""
+    """LaTeX of a name: theta1_dot as a dotted theta with index, words upright."""
+    for ending, accent in (("_dot_dot", "ddot"), ("_dot", "dot")):
+        if name.endswith(ending):
+            base, index = _parts(name.removesuffix(ending))
+            return rf"\{accent}{{{base}}}{index}"
+    base, index = _parts(name)
+    return base + index
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A letter, greek letter or upright word, and its index."""
     import sympy
 
-    if name.endswith("_dot_dot"):
-        return rf"\ddot{{{symbol_latex(name[:-8])}}}"
-    if name.endswith("_dot"):
-        return rf"\dot{{{symbol_latex(name[:-4])}}}"
     head, _, tail = name.partition("_")
-    index = re.fullmatch(r"([A-Za-z]+?)(\d+)", head)
-    if index and not tail:
-        head, tail = index.groups()
-    symbol = str(sympy.latex(sympy.Symbol(head)))
-    plain = re.fullmatch(r"[A-Za-z]", head)
-    if symbol == head and not plain:
-        symbol = rf"\mathrm{{{_escaped(head)}}}"
+    counted = re.fullmatch(r"([A-Za-z]+?)(\d+)", head)
+    if counted and not tail:
+        head, tail = counted.groups()
+    if not head:
+        head, tail = name, ""
+    greek = str(sympy.latex(sympy.Symbol(head))) if head.isascii() and head.isalpha() else head
+    base = greek if greek != head or re.fullmatch("[A-Za-z]", head) else _upright(head)
     if not tail:
-        return symbol
-    below = _escaped(tail) if len(tail) == 1 or tail.isdigit() else rf"\mathrm{{{_escaped(tail)}}}"
-    return f"{symbol}_{{{below}}}"
+        return base, ""
+    return base, f"_{{{tail if re.fullmatch('[A-Za-z]|[0-9]+', tail) else _upright(tail)}}}"
 
 
-def _escaped(text: str) -> str:
-    return re.sub(r"([_#%&${}])", r"\\\1", text)
+_SPECIAL = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+
+
+def _upright(text: str) -> str:
+    return rf"\text{{{''.join(_SPECIAL.get(c, chr(92) + c if c in '_#%&${}' else c) for c in text)}}}"

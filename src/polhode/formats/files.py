@@ -24,6 +24,8 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
     path = Path(path)
     if floating not in (True, False, "quaternion", "angles"):
         raise ValueError(f'floating={floating!r}: expected True, False, "quaternion" or "angles".')
+    if passive not in (True, False, None):
+        raise ValueError(f"passive={passive!r}: expected True, False or None.")
     text = _text(path)
     kind = _kind(path, text)
     if kind == "toml":
@@ -48,15 +50,20 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
 
 def _text(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file():
+            what = "a folder" if path.is_dir() else "no regular file"
+            raise ModelError([f"this is {what}, expected a URDF, MJCF or TOML file."], str(path))
         if path.stat().st_size > LARGEST:
             raise ModelError([f"the file has {path.stat().st_size:,} bytes, expected at most {LARGEST:,}."], str(path))
         raw = path.read_bytes()
-    except IsADirectoryError:
-        raise ModelError(["this is a folder, expected a URDF, MJCF or TOML file."], str(path)) from None
     except FileNotFoundError:
         raise ModelError(["there is no such file."], str(path)) from None
-    except OSError as error:
-        raise ModelError([f"the file cannot be read: {error.strerror}."], str(path)) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(
+            [f"the file cannot be read: {getattr(error, 'strerror', None) or error}."], str(path)
+        ) from None
     if not raw.strip():
         raise ModelError(["the file is empty, expected URDF, MJCF or TOML."], str(path))
     try:

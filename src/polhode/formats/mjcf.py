@@ -16,10 +16,12 @@ from pathlib import Path
 from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, weld
 from polhode.spatial import Pose
 
-from .mjcf_frames import read_pose
+from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
+from .mjcf_schema import check_elements
 from .mjcf_text import Classes, Settings, read_settings, read_text
+from .variables import settle_names
 from .xml import Element, numbers
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
@@ -58,12 +60,14 @@ def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passiv
     """
     faults = Faults(source)
     root = read_text(text, source, folder, faults)
+    check_elements(root, faults)
     with faults.caught():
         reader = _Reader(root, passive, faults)
         reader.read_bodies()
         reader.read_equalities()
         reader.note_the_rest()
         reader.add_bodies()
+        settle_names(reader.builder)
         faults.raise_any()
         return reader.builder.build().merged()
     raise ModelError(faults.found, source)
@@ -158,6 +162,8 @@ class _Reader:
                 body.moving = True
                 self.read_joint(item, body)
             elif tag == "inertial":
+                if inertial is not None:
+                    self.faults.add(f"{what} has more than one <inertial> (line {item.element.line}), expected one.")
                 inertial = item.element
             elif tag not in _IGNORED:
                 self.faults.add(f"{what}: unknown element <{tag:.40}> on line {item.element.line}.")
@@ -237,8 +243,9 @@ class _Reader:
         start = body.X_PB
         if start != Pose.identity():
             at = ", ".join(f"{float(e):g}" for e in start.p)
+            turn = ", ".join(f"{x:.9g}" for x in quaternion_of(start.R))
             self.builder.note(
-                f"Body {body.name!r} starts at ({at}) in the file; "
+                f"Body {body.name!r} starts at ({at}), turned by the quaternion ({turn}), in the file; "
                 "the coordinates of its free joint are its pose in the world."
             )
 
@@ -274,8 +281,8 @@ class _Reader:
 
 def _unread_options(option: Element) -> list[str]:
     found = [f"<option {key}>" for key in ("density", "viscosity") if option.get(key) not in (None, "0")]
-    flags = [flag for flag in option.all("flag") for key in ("spring", "damper") if flag.get(key) == "disable"]
-    return [*found, *("<flag> of springs and dampers" for _ in flags[:1])]
+    flags = [flag.get(key) for flag in option.all("flag") for key in ("spring", "damper", "passive")]
+    return [*found, *(["<flag> of springs and dampers"] if "disable" in flags else [])]
 
 
 def _gravity(root: Element, faults: Faults) -> list[int | float]:

@@ -78,3 +78,18 @@ def _from_axes(x: Matrix, second: Matrix, what: str, faults: Faults) -> Matrix:
         return identity(3)
     y = values.axis(y, what)
     return values.settled(matrix([x, y, cross(x, y)]).T)
+
+
+def quaternion_of(R: Matrix) -> list[float]:
+    """The unit quaternion (w, x, y, z) of a rotation of numbers, with w not negative."""
+    (a, b, c), (d, e, f), (g, h, i) = ([float(x) for x in row] for row in R.rows())
+    # each row is 4 q_k q, so the longest one is the most precise
+    rows = [
+        [1 + a + e + i, h - f, c - g, d - b],
+        [h - f, 1 + a - e - i, b + d, c + g],
+        [c - g, b + d, 1 - a + e - i, f + h],
+        [d - b, c + g, f + h, 1 - a - e + i],
+    ]
+    row = max(rows, key=lambda row: math.hypot(*row))
+    size = math.copysign(math.hypot(*row), row[0])
+    return [x / size + 0.0 for x in row]

@@ -57,7 +57,15 @@ def _turned(R: Matrix, moments: list[Number] | list[float]) -> Matrix:
 
 def mass_of_geoms(geoms: list[tuple[Element, Pose]], what: str, settings: Settings, faults: Faults) -> Mass:
     """Add up the geoms of a body, each with its frame's pose in the body."""
-    parts = [part for element, X in geoms if (part := _geom(element, X, what, settings, faults)) is not None]
+    meshes: list[str] = []
+    found = [_geom(element, X, what, settings, meshes, faults) for element, X in geoms]
+    if meshes:
+        listed = ", ".join(meshes[:3]) + (", ..." if len(meshes) > 3 else "")
+        faults.add(
+            f"{what} has its inertia from {'meshes' if len(meshes) > 1 else 'a mesh'} ({listed}), and inertia from "
+            "meshes is not read. Give the body an <inertial>, or save the compiled model from MuJoCo (mj_saveLastXML)."
+        )
+    parts = [part for part in found if part is not None]
     if not parts:
         return Mass.none()
     if len(parts) == 1:
@@ -76,10 +84,13 @@ def _about_com(parts: list[Mass], com: Matrix) -> Matrix:
     return total
 
 
-def _geom(element: Element, X_BF: Pose, body: str, settings: Settings, faults: Faults) -> Mass | None:
-    """Mass of one geom, None if it counts for nothing."""
+def _geom(
+    element: Element, X_BF: Pose, body: str, settings: Settings, meshes: list[str], faults: Faults
+) -> Mass | None:
+    """Mass of one geom, None if it counts for nothing; those that are meshes are only listed."""
     name = element.get("name")
-    what = f"{body}: geom {name!r}" if name else f"{body}: geom on line {element.line}"
+    which = f"geom {name!r}" if name else f"geom on line {element.line}"
+    what = f"{body}: {which}"
     kind = element.get("type") or "sphere"
     group = number(element, "group", f"{what} group", faults, 0)
     mass = number(element, "mass", f"{what} mass", faults) if element.get("mass") is not None else None
@@ -90,10 +101,7 @@ def _geom(element: Element, X_BF: Pose, body: str, settings: Settings, faults: F
     if kind in _NO_VOLUME or not counts:
         return None
     if kind in ("mesh", "sdf") or element.get("mesh") is not None:
-        faults.add(
-            f"{what} is a mesh, and inertia from meshes is not read. Give the body an <inertial>, "
-            "or save the compiled model from MuJoCo (mj_saveLastXML)."
-        )
+        meshes.append(which)
         return None
     if kind not in SIZES:
         faults.add(f"{what}: type is {kind!r:.60}, expected {', '.join(SIZES)}, mesh or plane.")

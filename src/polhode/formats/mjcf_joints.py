@@ -11,9 +11,12 @@ from polhode.model import Builder, Faults, Joint, Limits, free, prismatic, revol
 from polhode.spatial import Pose, axis_angle
 
 from .mjcf_text import Settings
-from .xml import Element, Number, number, numbers
+from .xml import Element, number, numbers
 
 TYPES = ("hinge", "slide", "ball", "free")
+_INFINITE = {
+    sign + word: math.inf if sign != "-" else -math.inf for sign in ("", "+", "-") for word in ("inf", "infinity")
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,23 +105,30 @@ def _laws(
 
 def _bounds(
     element: Element, key: str, switch: str, what: str, settings: Settings, faults: Faults
-) -> list[Number] | None:
-    """Read a range where it limits: by its switch, or by being there if autolimits says so."""
+) -> list[float] | None:
+    """Read a range where it limits: by its switch, or by being there if autolimits says so. It may be infinite."""
     limited = element.get(switch) or "auto"
     if limited not in ("true", "false", "auto"):
         faults.add(f"{what}: {switch} is {limited!r:.60}, expected true, false or auto.")
-    if limited == "false" or element.get(key) is None:
+    text = element.get(key)
+    if limited == "false" or text is None:
         if limited == "true":
             faults.add(f"{what}: it is {switch} but has no {key}, expected two numbers.")
         return None
-    found = numbers(element, key, 2, f"{what}: {key}", faults)
+    words = text.split(maxsplit=2)
+    ends = [_INFINITE.get(word.lower()) for word in words]
+    finite = [word if end is None else "0" for word, end in zip(words, ends, strict=True)]
+    made = Element(element.tag, {key: " ".join(finite)}, element.line)
+    before = len(faults.found)
+    read = numbers(made, key, 2, f"{what}: {key}", faults)
+    if len(faults.found) > before:
+        return None
+    low, high = (float(x) if end is None else end for x, end in zip(read, ends, strict=True))
     if limited == "auto" and not settings.autolimits:
         faults.add(f'{what}: it has {key} but not {switch}, and autolimits is off. Say {switch}="true" or "false".')
-    if limited == "auto" and found[0] >= found[1]:
-        return None
-    if found[0] >= found[1]:
-        faults.add(f"{what}: {key} is {element.get(key)!r:.60}, expected the smaller number first.")
-    return found
+    if low > high or (low == high and limited == "true"):
+        faults.add(f"{what}: {key} is {text!r:.60}, expected the smaller number first.")
+    return [low, high] if low < high and (low > -math.inf or high < math.inf) else None
 
 
 def _limits(element: Element, scale: float, what: str, settings: Settings, faults: Faults) -> list[Limits] | None:
@@ -126,5 +136,6 @@ def _limits(element: Element, scale: float, what: str, settings: Settings, fault
     push = _bounds(element, "actuatorfrcrange", "actuatorfrclimited", what, settings, faults)
     if reach is None and push is None:
         return None
-    low, high = (None, None) if reach is None else (float(reach[0] * scale), float(reach[1] * scale))
-    return [Limits(lower=low, upper=high, effort=None if push is None else float(max(map(abs, push))))]
+    low, high = (None if x is None or math.isinf(x) else x * scale for x in reach or (None, None))
+    effort = max(map(abs, push)) if push else math.inf
+    return [Limits(lower=low, upper=high, effort=None if math.isinf(effort) else effort)]

@@ -12,7 +12,7 @@ from .xml import Element, Number, number, numbers, parse
 MOST_FILES = 100  # included by one model
 LARGEST = 64 * 2**20  # bytes of one of them
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
-_REFUSED = {
+REFUSED = {
     "replicate": "Write the copies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "attach": "Write the attached body out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "composite": "Write the bodies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
@@ -123,8 +123,8 @@ def read_text(text: str, source: str, folder: Path | None, faults: Faults) -> El
         raise ModelError([f"the root element is <{root.tag:.40}>, expected <mujoco>."], source)
     _include(root, folder, faults)
     for element in root.walk():
-        if element.tag in _REFUSED:
-            faults.add(f"<{element.tag}> on line {element.line} is not read. {_REFUSED[element.tag]}")
+        if element.tag in REFUSED:
+            faults.add(f"<{element.tag}> on line {element.line} is not read. {REFUSED[element.tag]}")
     return root
 
 

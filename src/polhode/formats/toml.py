@@ -53,7 +53,7 @@ def read_toml(text: str, source: str = "") -> Model:
     except RecursionError:
         raise ModelError(["the TOML is nested too deeply."], source) from None
     except tomllib.TOMLDecodeError as error:  # which says the line
-        raise ModelError([f"not TOML: {error}."], source) from None
+        raise ModelError([f'not TOML: {error}. Expressions go in quotes: mass = "2*m".'], source) from None
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
     return _Reader(Faults(source)).model(data)
@@ -221,22 +221,24 @@ class _Reader(Values):
         ends = self.words(table["between"], "Spring: between")
         if len(ends) != 2:
             raise fault(f"Spring: between is {table['between']!r:.60}, expected two markers or bodies.")
-        name = self.word(table, "name", "Spring", f"spring {ends[0]} {ends[1]}")
+        name = self.word(table, "name", "Spring") if "name" in table else ""
+        what = f"Spring {name!r}" if name else f"Spring between {ends[0]!r} and {ends[1]!r}"
         keys = ("stiffness", "length", "damping")
-        read = {key: self.quantity(table.get(key, 0), f"Spring {name!r}: {key}") for key in keys}
+        read = {key: self.quantity(table.get(key, 0), f"{what}: {key}") for key in keys}
         build.spring(ends[0], ends[1], name=name, **read)
 
     def _wrench(self, build: Builder, table: dict[str, Any]) -> None:
         marker = self.word(table, "marker", "Wrench")
-        name = self.word(table, "name", "Wrench", f"wrench at {marker}")
-        what = f"Wrench {name!r}"
+        name = self.word(table, "name", "Wrench") if "name" in table else ""
+        what = f"Wrench {name!r}" if name else f"Wrench at {marker!r}"
         read = {k: self.vector(table.get(k, _ORIGIN), f"{what}: {k}") for k in ("force", "torque")}
         build.wrench(marker, name=name, axes=self.word(table, "axes", what, WORLD), **read)
 
     def _force(self, build: Builder, table: dict[str, Any]) -> None:
         speed = self.word(table, "speed", "Force")
-        name = self.word(table, "name", "Force", f"force on {speed}")
-        build.force(speed, self.quantity(table["value"], f"Force {name!r}: value"), name)
+        name = self.word(table, "name", "Force") if "name" in table else ""
+        what = f"Force {name!r}" if name else f"Force on {speed!r}"
+        build.force(speed, self.quantity(table["value"], f"{what}: value"), name)
 
     def _potential(self, build: Builder, table: dict[str, Any]) -> None:
         name = self.word(table, "name", "Potential") if "name" in table else ""

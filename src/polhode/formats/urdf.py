@@ -6,27 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from polhode.graph import Matrix, as_expr, zeros
-from polhode.model import (
-    WORLD,
-    Builder,
-    Faults,
-    Joint,
-    Limits,
-    Model,
-    ModelError,
-    free,
-    planar,
-    prismatic,
-    revolute,
-    values,
-    weld,
-)
+from polhode.model import WORLD, Builder, Faults, Joint, Model, ModelError, free, values, weld
+from polhode.model.errors import closest
 from polhode.spatial import Inertia
 
-from .xml import Element, Number, number, numbers, parse
+from .urdf_joints import FRICTION_SPEED, ReadJoint, couple, make_joint, read_joints, read_origin
+from .urdf_schema import check_elements
+from .variables import settle_names
+from .xml import Element, Number, number, parse
 
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-FRICTION_SPEED = 1e-3  # below it, dry friction is smoothed; rad/s or m/s
+MOST_REMEDIES = 20  # names that do not exist for which the closest ones are looked up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +41,7 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
     root = parse(text, source)
     _require_robot(root, source)
     faults = Faults(source)
+    unread = check_elements(root, faults)
     links = _links(root, faults)
     joints = read_joints(root, faults)
     start = _root_of(links, joints, faults)
@@ -62,12 +52,15 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
         for joint in joints:
             with faults.caught():
                 link = links.get(joint.child) or _massless(joint.child)
-                made = make_joint(joint, passive, builder, faults)
+                made = make_joint(joint, passive, faults)
                 place = {"parent": names.get(joint.parent, joint.parent), "at": joint.at, "rpy": joint.rpy}
                 _add_body(builder, link, names.get(link.name, link.name), made, place)
         couple(builder, joints, faults)
+        settle_names(builder)
         _note_renamed(builder, names)
         _note_passive(builder, passive)
+        for note in unread:
+            builder.note(note)
         faults.raise_any()
         return builder.build().merged()
     raise ModelError(faults.found, source)
@@ -129,10 +122,13 @@ def _root_of(links: dict[str, _Link], joints: list[ReadJoint], faults: Faults) -
     carrier: dict[str, ReadJoint] = {}
     children: dict[str, list[str]] = {}
     sound = True
+    missing: dict[str, str] = {}
     for joint in joints:
         for end, link in (("parent", joint.parent), ("child", joint.child)):
             if link and link not in links:
-                faults.add(f"Joint {joint.name!r}: {end} link {link!r} does not exist. {_closest(link, list(links))}")
+                if link not in missing:
+                    missing[link] = f" {closest(link, links)}" if len(missing) < MOST_REMEDIES else ""
+                faults.add(f"Joint {joint.name!r}: {end} link {link!r} does not exist.{missing[link]}")
             sound &= link in links
         if joint.child in carrier:
             sound = False

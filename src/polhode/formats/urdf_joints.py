@@ -9,7 +9,9 @@ from polhode.model import Builder, Faults, Joint, Limits, free, planar, prismati
 
 from .xml import Element, Number, number, numbers
 
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+SINGLE = ("revolute", "continuous", "prismatic")
+MOVING = (*SINGLE, "floating", "planar")
+TYPES = (*SINGLE, "fixed", "floating", "planar")
 FRICTION_SPEED = 1e-3  # below it, dry friction is smoothed; rad/s or m/s
 
 
@@ -27,6 +29,7 @@ class ReadJoint:
 
 
 def read_joints(root: Element, faults: Faults) -> list[ReadJoint]:
+    """Read every <joint>, in the order of the file."""
     found: dict[str, ReadJoint] = {}
     for element in root.all("joint"):
         name = element.get("name")
@@ -56,6 +59,7 @@ def _joint(name: str, element: Element, faults: Faults) -> ReadJoint:
 
 
 def read_origin(element: Element, what: str, faults: Faults) -> tuple[list[Number], list[Number]]:
+    """Read <origin>: a position, and angles about the fixed x, y, z."""
     origin = element.first("origin")
     if origin is None:
         return [0, 0, 0], [0, 0, 0]
@@ -63,25 +67,27 @@ def read_origin(element: Element, what: str, faults: Faults) -> tuple[list[Numbe
     return xyz, numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))
 
 
-def make_joint(joint: ReadJoint, passive: bool, builder: Builder, faults: Faults) -> Joint:
+def make_joint(joint: ReadJoint, passive: bool, faults: Faults) -> Joint:
+    """The joint of a model; damping and friction of planar and floating ones are the same for all their speeds."""
     what = f"Joint {joint.name!r}"
-    options: dict[str, Any] = {"name": joint.name, "passive": passive}
+    if joint.kind not in MOVING:
+        return weld(name=joint.name)
+    options: dict[str, Any] = {"name": joint.name, "passive": passive} | _dynamics(joint.element, what, faults)
     if joint.kind == "floating":
         return free(quaternion=True, **options)
-    if joint.kind in ("revolute", "continuous", "prismatic", "planar"):
-        axis = _axis(joint.element, what, faults)
-        if joint.kind == "planar":
-            return planar(axis, **options)
-        options |= _dynamics(joint.element, what, faults)
-        options["limits"] = _limits(joint, what, builder, faults)
-        return prismatic(axis, **options) if joint.kind == "prismatic" else revolute(axis, **options)
-    return weld(name=joint.name)
+    axis = _axis(joint.element, what, faults)
+    if joint.kind == "planar":
+        return planar(axis, **options)
+    options["limits"] = _limits(joint, what, faults)
+    return prismatic(axis, **options) if joint.kind == "prismatic" else revolute(axis, **options)
 
 
 def _axis(element: Element, what: str, faults: Faults) -> list[Number]:
     inside = element.first("axis")
     if inside is None:
         return [1, 0, 0]
+    if inside.get("xyz") is None:
+        faults.add(f'{what}: <axis> on line {inside.line} has no xyz, expected a direction such as xyz="0 0 1".')
     axis = numbers(inside, "xyz", 3, f"{what}: axis", faults, (1, 0, 0))
     if max(map(abs, axis)) < 1e-9:
         faults.add(f'{what}: axis has length 0, expected a direction such as xyz="0 0 1".')
@@ -97,7 +103,7 @@ def _dynamics(element: Element, what: str, faults: Faults) -> dict[str, Any]:
     return found | {"friction_speed": FRICTION_SPEED}
 
 
-def _limits(joint: ReadJoint, what: str, builder: Builder, faults: Faults) -> list[Limits] | None:
+def _limits(joint: ReadJoint, what: str, faults: Faults) -> list[Limits] | None:
     """Read limits; "inf" is none, and a bound that is left out beside the other is 0."""
     inside = joint.element.first("limit")
     if inside is None:
@@ -112,27 +118,42 @@ def _limits(joint: ReadJoint, what: str, builder: Builder, faults: Faults) -> li
         found["lower"] = found["upper"] = None
     elif len(given) == 1:
         found["upper" if given == ["lower"] else "lower"] = 0.0
-    low, high = found["lower"], found["upper"]
-    if low is not None and high is not None and low > high:
-        builder.note(f"{what}: its lower limit {low:g} is above its upper limit {high:g}.")
-    return [Limits(lower=low, upper=high, speed=found["velocity"], effort=found["effort"])]
+    return [Limits(lower=found["lower"], upper=found["upper"], speed=found["velocity"], effort=found["effort"])]
 
 
 def couple(builder: Builder, joints: list[ReadJoint], faults: Faults) -> None:
-    """Read <mimic>: the coordinate follows that of another joint."""
+    """Read <mimic>: the coordinate follows that of another joint, unless they follow each other in a ring."""
     kinds = {joint.name: joint.kind for joint in joints}
-    for joint in joints:
-        inside = joint.element.first("mimic")
-        if inside is None:
-            continue
-        what = f"Joint {joint.name!r}: mimic"
-        of = inside.get("joint") or ""
+    mimics = {joint.name: inside for joint in joints if (inside := joint.element.first("mimic")) is not None}
+    follows = {name: inside.get("joint") or "" for name, inside in mimics.items()}
+    ringed = _note_rings(follows, builder)
+    for name, inside in mimics.items():
+        what, of = f"Joint {name!r}: mimic", follows[name]
         ratio = number(inside, "multiplier", f"{what} multiplier", faults, 1)
         offset = number(inside, "offset", f"{what} offset", faults, 0)
-        single = ("revolute", "continuous", "prismatic")
         if of not in kinds:
             builder.note(f"{what} joint {of!r:.60} does not exist, so the joint is left free.")
-        elif joint.kind not in single or kinds[of] not in single:
+        elif kinds[name] not in SINGLE or kinds[of] not in SINGLE:
             builder.note(f"{what} of {of!r} is not read: both must be revolute, continuous or prismatic.")
-        else:
-            builder.coupling(joint.name, of, ratio, offset)
+        elif name not in ringed:
+            builder.coupling(name, of, ratio, offset)
+
+
+def _note_rings(follows: dict[str, str], builder: Builder) -> set[str]:
+    """Note joints that follow themselves or each other; returns them."""
+    ringed: set[str] = set()
+    seen: set[str] = set()
+    for start in follows:
+        path: dict[str, None] = {}
+        name = start
+        while name in follows and name not in seen:
+            seen.add(name)
+            path[name] = None
+            name = follows[name]
+        if name in path:
+            ring = list(path)[list(path).index(name) :]
+            ringed.update(ring)
+            shown = [*ring[:6], "..."] if len(ring) > 7 else ring
+            chain = " follows ".join(map(repr, [*shown, name]))
+            builder.note(f"Joint {chain}: a ring of mimics is not read, so its joints are left free.")
+    return ringed

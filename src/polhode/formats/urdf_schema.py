@@ -39,6 +39,7 @@ _ALIKE = 0.7  # of difflib, from here on a name is taken for a misspelt one
 def check_elements(root: Element, faults: Faults) -> list[str]:
     """Find what URDF does not know; returns a note for each kind that is not read."""
     unread: Counter[str] = Counter()
+    extended: dict[str, dict[str, None]] = {}
     unknown = Unknown()
     for what, element in _read(root):
         inside = INSIDE[element.tag]
@@ -48,14 +49,16 @@ def check_elements(root: Element, faults: Faults) -> list[str]:
                 faults.add(f"{what} has {present[tag]} <{tag}> (line {element.line}), expected one. Remove the others.")
         for child in element.children:
             if child.tag in ATTRIBUTES and child.tag in inside:
-                unread.update(_check_attributes(child, what, unknown))
+                for key in _check_attributes(child, what, unknown):
+                    extended.setdefault(child.tag, {})[key] = None
             elif child.tag not in inside and child.tag not in _IGNORED and ":" not in child.tag:
                 if (remedy := _misspelt(child.tag, element.tag, inside, present)) is not None:
                     faults.add(f"{what}: unknown element <{child.tag:.40}> on line {child.line}. {remedy}")
                 else:
                     unread[f"<{child.tag:.40}> in <{element.tag}>"] += 1
     unknown.report(faults)
-    return [f"{kind} is not read{f' ({n} of them)' if n > 1 else ''}." for kind, n in unread.items()]
+    notes = [f"{kind} is not read{f' ({n} of them)' if n > 1 else ''}." for kind, n in unread.items()]
+    return notes + [f"Of <{tag}>, these are not read: {', '.join(map(repr, keys))}." for tag, keys in extended.items()]
 
 
 def _read(root: Element) -> Iterator[tuple[str, Element]]:
@@ -79,7 +82,7 @@ def _check_attributes(element: Element, what: str, unknown: Unknown) -> list[str
     extra = [key for key in element.attributes if key not in known]
     wrong = {key for key in extra if _alike(key, missing)}
     unknown.check(element, known, named, wrong)
-    return [f"<{element.tag} {key:.40}>" for key in extra if key not in wrong and ":" not in key]
+    return [key[:40] for key in extra if key not in wrong and ":" not in key]
 
 
 def _misspelt(tag: str, parent: str, inside: tuple[str, ...], present: Counter[str]) -> str | None:

@@ -23,8 +23,8 @@ def settle_names(builder: Builder) -> None:
     for joint in joints:
         if joint.nq > 1:
             made[joint.name] = _renamed(joint, "q", joint.coordinates(), taken, builder)
-        joint = made[joint.name]
-        made[joint.name] = _renamed(joint, "u", joint.speeds(), taken, builder)
+        named = made[joint.name]
+        made[joint.name] = _renamed(named, "u", named.speeds(), taken, builder)
     builder.bodies = [replace(b, joint=made[b.joint.name]) if b.joint.nu else b for b in builder.bodies]
     first = {name: joint.coordinates()[0] for name, joint in made.items() if joint.nq == 1}
     builder.couplings = [

@@ -235,7 +235,14 @@ def latex(expr: Expr | Matrix | Entries, named: bool | None = None, prefix: str 
 
 
 def sympy_latex(expr: Any, **options: Any) -> str:
-    """Write SymPy's LaTeX with decimals as short as they can be: 0.35, not 0.34999999999999998."""
+    """Write SymPy's LaTeX with decimals as short as they can be."""
+    import sympy
+
+    return str(sympy.latex(short_floats(expr), **options))
+
+
+def short_floats(expr: Any) -> Any:
+    """A SymPy expression that prints its decimals as Python does: 0.35, not 0.34999999999999998."""
     import sympy
 
     def short(x: Any) -> Any:
@@ -243,4 +250,4 @@ def sympy_latex(expr: Any, **options: Any) -> str:
         return sympy.Float(text, max(1, len(text.split("e")[0].replace("-", "").replace(".", "").lstrip("0"))))
 
     found = expr.atoms(sympy.Float)
-    return str(sympy.latex(expr.xreplace({x: short(x) for x in found}) if found else expr, **options))
+    return expr.xreplace({x: short(x) for x in found}) if found else expr

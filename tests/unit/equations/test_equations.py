@@ -45,8 +45,65 @@ def test_a_missing_parameter_is_an_error_that_names_it():
         dyn.bias([0.3], [0.0], p={"L": 1, "g": np.nan})
     with pytest.raises(ValueError, match="'M' is no parameter"):
         ph.formulate(pendulum().build()).compile(values={"M": 2.0})
-    with pytest.raises(ValueError, match="finite number"):
-        ph.formulate(pendulum().build()).compile(values={"m": np.inf})
+    for value in (np.inf, ph.symbol("theta"), "2"):
+        with pytest.raises(ValueError, match="finite number"):
+            ph.formulate(pendulum().build()).compile(values={"m": value})
+    with pytest.raises(ValueError, match="'g' is NaN or infinite"):
+        dyn.bias([0.3], [0.0], p=[1.0, np.inf])
+    with pytest.raises(ValueError, match="expected 2 values last: 'L', 'g'"):
+        dyn.bias([0.3], [0.0], p=[1.0])
+    with pytest.raises(ValueError, match="L='x'"):
+        dyn.mass_matrix([0.3], p={"L": "x"})
+
+
+def test_a_call_asks_only_for_the_parameters_it_uses():
+    dyn = ph.formulate(pendulum().build()).compile()
+    assert dyn.mass_matrix([0.3], p={"m": 2.0, "L": 0.5}) == pytest.approx(0.5)
+    assert dyn.mass_matrix([0.3], p={"m": 2.0, "L": 0.5, "g": 9.81}, t=3.0) == pytest.approx(0.5)
+    assert dyn.rates([0.3], [0.1]) == pytest.approx(0.1)
+
+
+def test_inputs_have_names_of_their_own():
+    """A parameter may be called like an input."""
+    build = ph.Builder("clash")
+    build.body("a", joint=ph.revolute("z", name="x"), mass=1, com=(1, 0, 0))
+    build.force("x_dot", ph.symbol("tau_x_dot"))
+    dyn = ph.formulate(build.build()).compile()
+    assert dyn.forward_dynamics([0.0], [0.0], [7.0], p={"tau_x_dot": 5.0}) == pytest.approx(12)
+
+
+def test_lagrange_chooses_names_that_are_free():
+    options = {"q": ("th", "x", "y"), "u": ("th_dot", "x_dot", "y_dot")}
+    build = ph.Builder("plate")
+    build.body("a", joint=ph.planar("z", **options), mass=1, com=(0.1, 0, 0), inertia=(1, 1, 1))
+    build.marker("corner", body="a", at=(1, 1, 0))
+    build.spring("corner", "world", stiffness=2, length=0.5, damping=0.7)
+    poincare, lagrange = (ph.formulate(build.build(), method=m) for m in ("poincare", "lagrange"))
+    assert [str(s) for s in lagrange.u] == ["th_rate", "x_rate", "y_rate"]
+    q, u = [0.3, 0.5, -0.4], [0.2, 0.7, 0.1]
+    N = np.reshape(evaluate(poincare.N, {poincare.q: q}), (3, 3))
+    theirs = evaluate(lagrange.Q, {lagrange.q: q, lagrange.u: list(N @ u)})
+    assert np.allclose(N.T @ theirs, evaluate(poincare.Q, {poincare.q: q, poincare.u: u}))
+
+
+def test_a_singular_inertia_matrix_is_explained():
+    build = ph.Builder("coaxial")
+    build.body("a", joint=ph.revolute("z"), mass=1)
+    build.body("b", parent="a", joint=ph.revolute("z"), mass=1, com=(1, 0, 0))
+    with pytest.raises(ValueError, match="inertia matrix is singular"):
+        ph.formulate(build.build()).compile().forward_dynamics
+    build = ph.Builder("twice")
+    build.body("a", joint=ph.universal(("z", "z")), mass=1, com=(1, 0, 0), inertia=(1, 1, 1))
+    with pytest.raises(ph.ModelError, match="2 speeds make 1 independent motions"):
+        ph.formulate(build.build())
+
+
+def test_a_model_with_values_for_its_parameters():
+    model = pendulum().build().substituted({"m": 2, "L": 0.5})
+    assert [str(s) for s in model.parameters] == ["g"]
+    assert str(ph.formulate(model).M) == "[[0.5]]"
+    with pytest.raises(ph.ModelError, match="'k' is no parameter of the model"):
+        model.substituted({"k": 1})
 
 
 def test_all_calls_take_batches_and_buffers():
@@ -143,12 +200,16 @@ def test_sympy_and_latex_views():
     ("name", "written"),
     [
         ("theta1", r"\theta_{1}"),
-        ("theta1_dot", r"\dot{\theta_{1}}"),
+        ("theta1_dot", r"\dot{\theta}_{1}"),
         ("q", "q"),
         ("L_1", "L_{1}"),
-        ("elbow", r"\mathrm{elbow}"),
-        ("left_knee_joint", r"\mathrm{left}_{\mathrm{knee\_joint}}"),
-        ("a-b", r"\mathrm{a-b}"),
+        ("elbow", r"\text{elbow}"),
+        ("left_knee_joint", r"\text{left}_{\text{knee\_joint}}"),
+        ("a-b", r"\text{a-b}"),
+        ("x^2", r"\text{x\textasciicircum{}2}"),
+        ("left elbow_dot", r"\dot{\text{left elbow}}"),
+        ("_", r"\text{\_}"),
+        ("th1_dot_dot", r"\ddot{\text{th}}_{1}"),
     ],
 )
 def test_names_become_latex(name, written):

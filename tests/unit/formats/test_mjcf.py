@@ -1,6 +1,7 @@
 """MJCF: what is read, what is said about a bad file, and agreement with MuJoCo."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -60,6 +61,31 @@ def test_the_coordinate_has_the_value_of_ref_in_the_pose_of_the_file():
     assert array(hinge.pose.p).tolist() == [1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [("-inf inf", ()), ("-Infinity +INF", ()), ("0 inf", (0, None)), ("-inf 2", (None, 2)), ("1 1", ()), ("0 0", ())],
+)
+def test_a_range_may_be_infinite(text, limits):
+    found = read(body(f'<joint name="j" range="{text}"/>'), RADIAN).body("a").joint.limits
+    assert [(x.lower, x.upper) for x in found] == ([limits] if limits else [])
+
+
+def test_joints_may_have_the_name_of_time_or_of_a_speed():
+    world = body('<joint name="t"/>') + body('<joint name="x"/>', "b") + body('<joint name="x_dot"/>', "c")
+    equality = '<equality><joint joint1="t" joint2="x"/></equality>'
+    model = read_mjcf(model_of(world, after=equality))
+    assert model.coordinates == ("t_joint", "x", "x_dot")
+    assert model.speeds == ("t_joint_dot", "x_speed", "x_dot_dot")
+    assert [(c.coordinate, c.of) for c in model.couplings] == [("t_joint", "x")]
+    assert sum("is called" in note for note in model.notes) == 2
+
+
+def test_a_body_of_many_meshes_has_one_fault():
+    with pytest.raises(ModelError) as caught:
+        read(body(HINGE + '<geom type="mesh" mesh="m"/>' * 5, mass=""))
+    assert len(caught.value.faults) == 1
+
+
 def test_several_joints_make_a_chain_with_the_first_nearest_to_the_parent():
     model = read(body('<joint name="x" type="slide"/><joint name="y"/><joint name="z"/>'))
     assert [b.name for b in model.bodies] == ["a/x", "a/y", "a"]
@@ -79,7 +105,12 @@ def test_a_free_joint_has_the_pose_in_the_world_as_coordinates():
     model = read(body("<freejoint/>", attributes='pos="0 0 1"'))
     assert model.coordinates[:4] == tuple(f"a_joint_q{k}" for k in "wxyz")
     assert array(model.body("a").pose.p).tolist() == [0, 0, 0]
-    assert "starts at (0, 0, 1)" in str(model.report())
+    assert "starts at (0, 0, 1), turned by the quaternion (1, 0, 0, 0)" in str(model.report())
+    for turn in ("0 0 0 2", "1 -2 3 4", "0 1 1e-3 0"):
+        model = read(body("<freejoint/>", attributes=f'quat="{turn}"'))
+        found = re.search(r"quaternion \((.*?)\)", model.notes[0]).group(1).split(", ")
+        wanted = np.array(turn.split(), float)
+        assert np.allclose(np.array(found, float), wanted / np.linalg.norm(wanted), rtol=0, atol=1e-9)
 
 
 def test_unnamed_bodies_and_joints_get_names_of_their_own():
@@ -229,6 +260,32 @@ FAULTS = {
     model_of("<body>" * 2000): "nested more than 1000 deep",
     model_of(body("<jiont/>")): "Body 'a': unknown element <jiont>",
     model_of(HINGE): "<joint> on line 1 is in the world",
+    model_of(body(HINGE, mass=INERTIAL * 2)): "Body 'a' has more than one <inertial>",
+    model_of(
+        body('<joint name="j" dampng="1"/>')
+    ): "Joint 'j' on line 1: unknown attribute 'dampng'. Did you mean 'damp",
+    model_of(
+        body('<joint dampng="1"/>' * 3)
+    ): "<joint> on line 1: unknown attribute 'dampng' (2 more <joint> have it).",
+    model_of(body("<freejoint ref='1'/>")): "<freejoint> on line 1: unknown attribute 'ref'",
+    model_of(body(HINGE, attributes='possition="0 0 1"')): "Body 'a' on line 1: unknown attribute 'possition'",
+    model_of(body('<geom name="g" densty="1"/>')): "Geom 'g' on line 1: unknown attribute 'densty'. Did you mean 'dens",
+    model_of(body('<site psi="1"/>')): "<site> on line 1: unknown attribute 'psi'",
+    model_of(body('<frame eulr="1 2 3"/>')): "<frame> on line 1: unknown attribute 'eulr'. Did you mean 'euler'",
+    model_of(body(HINGE, mass=INERTIAL.replace("/>", ' qat="1 0 0 0"/>'))): "<inertial> on line 1: unknown attribute",
+    model_of("", '<compiler angel="radian"/>'): "<compiler> on line 1: unknown attribute 'angel'. Did you mean 'angle'",
+    model_of("", '<option gravty="0 0 0"/>'): "<option> on line 1: unknown attribute 'gravty'. Did you mean 'gravity'",
+    model_of("", '<option><flag gravty="disable"/></option>'): "<flag> on line 1: unknown attribute 'gravty'",
+    model_of("", '<default><joint dmping="1"/></default>'): "<default> <joint> on line 1: unknown attribute 'dmping'",
+    model_of("", '<default><joint class="main"/></default>'): "<default> <joint> on line 1: unknown attribute 'class'",
+    model_of("", "<default><jont/></default>"): "<default>: unknown element <jont> on line 1. Did you mean 'joint'",
+    model_of("", '<default clas="a"/>'): "<default> on line 1: unknown attribute 'clas'. Did you mean 'class'?",
+    model_of("", "<optoin/>"): "unknown element <optoin> on line 1. Did you mean 'option'",
+    model_of(body('<joint name="j" range="2 1"/>')): "range is '2 1', expected the smaller number first",
+    model_of(body('<joint name="j" range="inf -inf"/>')): "expected the smaller number first",
+    model_of(body('<joint name="j" range="0 nan"/>')): "range is '0 nan', expected 2 numbers",
+    model_of(body('<joint name="j" range="inf"/>')): "expected 2 numbers",
+    model_of(body(""), after='<equality><joint jont1="j"/></equality>'): "<equality> <joint> on line 1: unknown",
     model_of(body('<joint name="j" type="pin"/>')): "type is 'pin', expected hinge, slide, ball, free",
     model_of(body('<joint name="j" axis="0 0 0"/>')): "axis has length 0",
     model_of(body('<joint name="j" damping="-1"/>')): "damping is -1, expected 0 or more",

@@ -1,6 +1,7 @@
 """URDF: what is read, what is said about a bad file, and agreement with Pinocchio."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -152,6 +153,83 @@ def test_mimic_is_a_coupling():
     assert "does not exist" in str(read_urdf(text.replace('mimic joint="j"', 'mimic joint="x"')).report())
 
 
+def test_mimics_in_a_ring_are_noted_and_not_read():
+    def mimic(name, of):
+        return joint(f"j{name}", "a", name, inside=f'<mimic joint="j{of}"/>')
+
+    links = [link(n, inertial()) for n in "abcd"]
+    model = read_urdf(robot(*links, mimic("b", "c"), mimic("c", "b"), mimic("d", "b")))
+    assert [(c.coordinate, c.of) for c in model.couplings] == [("jd", "jb")]
+    (note,) = model.notes
+    assert note == "Joint 'jb' follows 'jc' follows 'jb': a ring of mimics is not read, so its joints are left free."
+    model = read_urdf(robot(*links[:2], mimic("b", "b")))
+    assert model.couplings == ()
+    assert model.notes[0].startswith("Joint 'jb' follows 'jb'")
+
+
+@pytest.mark.parametrize(("kind", "nu"), [("planar", 3), ("floating", 6)])
+def test_damping_of_planar_and_floating_joints_is_kept_for_every_speed(kind, nu):
+    text = two('<dynamics damping="0.5" friction="0.1"/>', kind, of_b=inertial())
+    found = read_urdf(text, passive=True).body("b").joint
+    assert [float(e) for e in found.damping] == [0.5] * nu
+    assert [float(e) for e in found.friction] == [0.1] * nu
+    assert found.passive
+    assert not read_urdf(text).body("b").joint.passive
+
+
+def test_what_is_not_read_is_noted_once_per_kind_and_what_concerns_others_is_not():
+    extras = "<gravity>0</gravity><visual/><collision/><drake:x/><contact/><self_collision_checking/>"
+    text = robot(
+        *(link(n, inertial() + extras) for n in "ab"),
+        joint("j", "a", "b", inside='<dynamics K="1" damping="1" D:x="1"/><limit gear_velocity="1" velocity="2"/>'),
+        "<gazebo><lnk/></gazebo><transmission/><mujoco/><loop_joint/>",
+    )
+    assert [n for n in read_urdf(text).notes if "read" in n] == [
+        "<loop_joint> in <robot> is not read.",
+        "<gravity> in <link> is not read (2 of them).",
+        "Of <dynamics>, these are not read: 'K'.",
+        "Of <limit>, these are not read: 'gear_velocity'.",
+    ]
+
+
+def test_a_mistake_made_often_is_one_fault():
+    joints = [joint(f"j{k}", "l0", f"l{k + 1}", inside='<axis xy="1"/>') for k in range(8)]
+    with pytest.raises(ModelError) as caught:
+        read_urdf(robot(*(link(f"l{k}") for k in range(9)), *joints))
+    assert [fault for fault in caught.value.faults if "unknown" in fault] == [
+        "Joint 'j0': <axis> on line 1: unknown attribute 'xy' (7 more <axis> have it). Did you mean 'xyz'?"
+    ]
+
+
+def test_joints_may_have_the_name_of_time_or_of_a_variable_of_another():
+    text = robot(
+        *(link(n, inertial()) for n in "abcd"),
+        joint("t", "a", "b", inside='<mimic joint="x_dot"/>'),
+        joint("x", "b", "c"),
+        joint("x_dot", "c", "d"),
+    )
+    model = read_urdf(text)
+    assert model.coordinates == ("t_joint", "x", "x_dot")
+    assert model.speeds == ("t_joint_dot", "x_speed", "x_dot_dot")
+    assert [(c.coordinate, c.of) for c in model.couplings] == [("t_joint", "x_dot")]
+    assert model.notes == (
+        "Joint 't': its coordinate is called 't_joint' here: 't' is time.",
+        "Joint 'x': its speed is called 'x_speed' here: 'x_dot' is a variable of another joint.",
+    )
+    links = [link(n, inertial()) for n in "abc"]
+    floating = read_urdf(robot(*links, joint("f", "a", "b", "floating"), joint("f_x", "b", "c")))
+    assert floating.coordinates[4:] == ("f_x_joint", "f_y", "f_z", "f_x")
+
+
+def test_many_joints_on_links_that_do_not_exist_are_told_quickly():
+    joints = [joint(f"j{k}", f"missing{k}", f"link{k}") for k in range(1000)]
+    start = time.perf_counter()
+    with pytest.raises(ModelError) as caught:
+        read_urdf(robot(*(link(f"link{k}") for k in range(1000)), *joints))
+    assert time.perf_counter() - start < 4
+    assert len(caught.value.faults) == 1000
+
+
 def test_siblings_keep_the_order_of_the_file():
     text = robot(*(link(n, inertial()) for n in "azmb"), *(joint(f"j{n}", "a", n) for n in "zmb"))
     assert [body.name for body in read_urdf(text).bodies] == ["z", "m", "b"]
@@ -186,7 +264,7 @@ FAULTS = {
     robot(link("a"), "<joint/>"): "Joint on line 1 has no name",
     robot(link("a"), link("a")): "Link 'a' exists more than once",
     robot(link("a"), link("b")): "Links 'a', 'b' have no parent, expected one root",
-    robot(link("a"), link("b"), joint("j", "a", "xyz")): "child link 'xyz' does not exist. Add <link",
+    robot(link("a"), link("b"), joint("j", "a", "xyz")): "child link 'xyz' does not exist. There are 'a', 'b'.",
     robot(link("arm"), link("b"), joint("j", "arn", "b")): "parent link 'arn' does not exist. Did you mean 'arm'?",
     robot(link("a"), link("b"), joint("j", "a", "b"), joint("j", "a", "b")): "Joint 'j' exists more than once",
     robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")): "child of joints 'j' and 'k'",
@@ -200,7 +278,31 @@ FAULTS = {
     two('<origin rpy="0 0 x"/>'): "Joint 'j' origin rpy is '0 0 x', expected 3 numbers",
     two('<dynamics damping="-1"/>'): "damping is -1, expected 0 or more",
     two('<limit lower="low"/>'): "limit lower is 'low', expected a number",
-    two().replace('name="j"', 'name="t"'): "belongs to time",
+    two('<limit lower="1" upper="-1"/>'): "lower limit 1 is above the upper limit -1",
+    two("<axis/>"): "Joint 'j': <axis> on line 1 has no xyz",
+    two('<axis xzy="0 0 1"/>'): "Joint 'j': <axis> on line 1: unknown attribute 'xzy'. Did you mean 'xyz'?",
+    two('<origin XYZ="0 0 1"/>'): "Joint 'j': <origin> on line 1: unknown attribute 'XYZ'. Did you mean 'xyz'?",
+    two('<origin quat_xyzw="0 0 0 1"/>'): "unknown attribute 'quat_xyzw'",
+    two('<limit lower="0" uper="1"/>'): "Joint 'j': <limit> on line 1: unknown attribute 'uper'. Did you mean 'upper'",
+    two('<dynamics dampning="0"/>'): "<dynamics> on line 1: unknown attribute 'dampning'. Did you mean 'damping'?",
+    two('<mimic jont="a"/>'): "<mimic> on line 1: unknown attribute 'jont'. Did you mean 'joint'?",
+    two().replace(
+        "<child link", '<child type="x" link'
+    ): "<child> on line 1: unknown attribute 'type'. There are 'link'",
+    robot(link("a", inertial().replace("value", "valu"))): "Link 'a': inertial: <mass> on line 1: unknown attribute",
+    robot(link("a", inertial().replace("iyz", "izy"))): "unknown attribute 'izy'. Did you mean",
+    two('<axis xyz="0 0 1"/><axis xyz="0 1 0"/>'): "Joint 'j' has 2 <axis> (line 1), expected one",
+    two('<origin xyz="0 0 1"/><origin/>'): "Joint 'j' has 2 <origin>",
+    robot(link("a", inertial() + inertial())): "Link 'a' has 2 <inertial>",
+    robot(link("a", inertial().replace("</inertial>", '<mass value="1"/></inertial>'))): "inertial has 2 <mass>",
+    two('<orign xyz="0 0 1"/>'): "Joint 'j': unknown element <orign> on line 1. Did you mean <origin>?",
+    two('<axs xyz="0 0 1"/>'): "unknown element <axs> on line 1. Did you mean <axis>?",
+    two('<Axis xyz="0 0 1"/>'): "unknown element <Axis> on line 1. Did you mean <axis>?",
+    two('<limits lower="0"/>'): "Did you mean <limit>?",
+    robot(link("a"), '<lnk name="b"/>'): "Robot: unknown element <lnk> on line 1. Did you mean <link>?",
+    robot(link("a", inertial().replace("inertial>", "intertial>"))): "Link 'a': unknown element <intertial>",
+    robot(link("a", '<mass value="1"/>')): "Link 'a': unknown element <mass> on line 1. Put it into <inertial>.",
+    robot(link("a", inertial().replace("<mass", "<mas"))): "unknown element <mas> on line 1. Did you mean <mass>",
     robot(link("hand", inertial("abc"))): "Link 'hand': inertial mass is 'abc', expected a number.",
     robot(link("a", inertial("nan"))): "inertial mass is 'nan'",
     robot(link("a", inertial("1_0"))): "inertial mass is '1_0'",

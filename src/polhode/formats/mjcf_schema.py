@@ -1,0 +1,100 @@
+"""What MJCF knows: a misspelt element or attribute is a fault, as it is in MuJoCo."""
+
+from __future__ import annotations
+
+from polhode.model import Faults
+from polhode.model.errors import closest
+
+from .mjcf_text import ORIENTATIONS, REFUSED
+from .xml import Element, Unknown
+
+_SECTIONS = """compiler option size statistic visual default extension asset worldbody deformable contact tendon
+    equality actuator sensor keyframe custom""".split()
+_DEFAULTS = """default mesh texture material joint geom site camera light pair equality tendon general motor position
+    velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor""".split()
+_PLACE = ("pos", *ORIENTATIONS)
+_PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
+    "compiler": """alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict coordinate
+        discardvisual eulerseq fitaabb fusestatic inertiafromgeom inertiagrouprange meshdir passthrough savecanonical
+        savecompiled saveinertial settotalmass strippath texturedir usethread | convexhull exactmeshinertia""",
+    "option": """actuatorgroupdisable ccd_iterations ccd_tolerance cone density gravity impratio integrator iterations
+        jacobian ls_iterations ls_tolerance magnetic noslip_iterations noslip_tolerance o_friction o_margin o_solimp
+        o_solref sdf_initpoints sdf_iterations sleep_tolerance solver timestep tolerance viscosity wind
+        | apirate collision mpr_iterations mpr_tolerance""",
+    "flag": """actuation autoreset clampctrl constraint contact damper diagexact energy equality eulerdamp filterparent
+        frictionloss fwdinv gravity invdiscrete ipc island limit midphase multiccd nativeccd override refsafe sensor
+        sleep speculative spring warmstart | passive sensornoise""",
+    "default": "class",
+    "worldbody": "childclass",
+    "body": "childclass fuse gravcomp mocap name simple sleep user",
+    "frame": "childclass class name",
+    "inertial": "diaginertia fullinertia mass",
+    "joint": """actuatorfrclimited actuatorfrcrange actuatorgravcomp armature axis class damping frictionloss group
+        limited margin name pos range ref solimpfriction solimplimit solreffriction solreflimit springdamper springref
+        springyield stiffness type user""",
+    "freejoint": "align group name",
+    "geom": """adhesion castshadow class conaffinity condim contype density fitscale fluidcoef fluidshape friction
+        fromto gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref
+        surfacevel type user""",
+    "site": "class fromto group material mesh name rgba size type user",
+    "equality": "active class joint1 joint2 name polycoef solimp solref",  # <equality> <joint>
+}
+_PLACED = ("body", "frame", "inertial", "geom", "site")
+ATTRIBUTES = {
+    tag: tuple(sorted({*text.replace("|", " ").split(), *(_PLACE if tag in _PLACED else ())}))
+    for tag, text in _PLAIN.items()
+}
+
+
+def check_elements(root: Element, faults: Faults) -> None:
+    """Find sections, default entries and attributes that MJCF does not know, where they could change the motion."""
+    unknown = Unknown()
+    for section in root.children:
+        if section.tag in ("compiler", "option"):
+            _check(section, unknown)
+            for flag in section.all("flag"):
+                _check(flag, unknown)
+        elif section.tag == "default":
+            _check_defaults(section, unknown, faults)
+        elif section.tag == "worldbody":
+            _check_bodies(section, unknown)
+        elif section.tag == "equality":
+            for joint in section.all("joint"):
+                unknown.check(joint, ATTRIBUTES["equality"], "<equality> <joint>")
+        elif section.tag not in _SECTIONS:
+            faults.add(
+                f"unknown element <{section.tag:.40}> on line {section.line}. {closest(section.tag[:40], _SECTIONS)}"
+            )
+    unknown.report(faults)
+
+
+def _check(element: Element, unknown: Unknown) -> None:
+    name = element.get("name")
+    what = f"{element.tag.capitalize()} {name!r:.60}" if name else f"<{element.tag}>"
+    unknown.check(element, ATTRIBUTES[element.tag], what)
+
+
+def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:
+    waiting = [top]
+    while waiting:
+        element = waiting.pop()
+        _check(element, unknown)
+        for entry in element.children:
+            if entry.tag == "default":
+                waiting.append(entry)
+            elif entry.tag not in _DEFAULTS:
+                remedy = closest(entry.tag[:40], _DEFAULTS)
+                faults.add(f"<default>: unknown element <{entry.tag:.40}> on line {entry.line}. {remedy}")
+            elif entry.tag in ("joint", "geom", "site"):
+                known = [key for key in ATTRIBUTES[entry.tag] if key not in ("name", "class")]
+                unknown.check(entry, known, f"<default> <{entry.tag}>")
+
+
+def _check_bodies(top: Element, unknown: Unknown) -> None:
+    """Check a tree of bodies, but not what only MuJoCo can expand: its <joint> and <geom> are others."""
+    waiting = [top]
+    while waiting:
+        element = waiting.pop()
+        if element.tag in ATTRIBUTES:
+            _check(element, unknown)
+        waiting += [child for child in reversed(element.children) if child.tag not in REFUSED]
