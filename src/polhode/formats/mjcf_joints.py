@@ -11,7 +11,7 @@ from polhode.model import Builder, Faults, Joint, Limits, free, prismatic, revol
 from polhode.spatial import Pose, axis_angle
 
 from .mjcf_text import Settings
-from .xml import Element, number, numbers
+from .xml import LARGEST, Element, number, numbers, to_number
 
 TYPES = ("hinge", "slide", "ball", "free")
 _INFINITE = {
@@ -115,15 +115,11 @@ def _bounds(
         if limited == "true":
             faults.add(f"{what}: it is {switch} but has no {key}, expected two numbers.")
         return None
-    words = text.split(maxsplit=2)
-    ends = [_INFINITE.get(word.lower()) for word in words]
-    finite = [word if end is None else "0" for word, end in zip(words, ends, strict=True)]
-    made = Element(element.tag, {key: " ".join(finite)}, element.line)
-    before = len(faults.found)
-    read = numbers(made, key, 2, f"{what}: {key}", faults)
-    if len(faults.found) > before:
+    ends = [x for word in text.split(maxsplit=2) if (x := _INFINITE.get(word.lower(), to_number(word))) is not None]
+    if len(text.split(maxsplit=2)) != 2 or len(ends) != 2:
+        faults.add(f"{what}: {key} is {text!r:.60}, expected 2 numbers, or -inf and inf.")
         return None
-    low, high = (float(x) if end is None else end for x, end in zip(read, ends, strict=True))
+    low, high = (float(x) if abs(x) <= LARGEST else math.copysign(math.inf, x) for x in ends)
     if limited == "auto" and not settings.autolimits:
         faults.add(f'{what}: it has {key} but not {switch}, and autolimits is off. Say {switch}="true" or "false".')
     if low > high or (low == high and limited == "true"):

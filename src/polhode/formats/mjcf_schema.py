@@ -14,6 +14,7 @@ _DEFAULTS = """default mesh texture material joint geom site camera light pair e
     velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor""".split()
 _PLACE = ("pos", *ORIENTATIONS)
 _PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
+    "mujoco": "model",
     "compiler": """alignfree angle assetdir autolimits balanceinertia boundinertia boundmass conflict coordinate
         discardvisual eulerseq fitaabb fusestatic inertiafromgeom inertiagrouprange meshdir passthrough savecanonical
         savecompiled saveinertial settotalmass strippath texturedir usethread | convexhull exactmeshinertia""",
@@ -49,6 +50,7 @@ ATTRIBUTES = {
 def check_elements(root: Element, faults: Faults) -> None:
     """Find sections, default entries and attributes that MJCF does not know, where they could change the motion."""
     unknown = Unknown()
+    _check(root, unknown)
     for section in root.children:
         if section.tag in ("compiler", "option"):
             _check(section, unknown)

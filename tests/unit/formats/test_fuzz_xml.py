@@ -127,6 +127,19 @@ def test_elements_left_out_repeated_or_moved_never_escape(kind, data):
 
 
 @pytest.mark.parametrize("kind", READERS)
+def test_no_misspelt_name_that_matters_is_passed_over(kind):
+    text = READERS[kind][0]
+    start = text.index("<link" if kind == "urdf" else "<compiler")  # a robot may lose its own name
+    for found in re.finditer(r"(?<=<)[a-z]+|(?<= )[a-z0-9]+(?==)", text[start : text.find("<actuator")]):
+        a, b = start + found.start(), start + found.end()
+        wrong = found.group()[:-2] + found.group()[:-3:-1]
+        wrong = wrong if wrong != found.group() else found.group()[1:]
+        closed = re.sub(rf"</{found.group()}>", f"</{wrong}>", text[b:], count=1) if text[a - 1] == "<" else text[b:]
+        with pytest.raises(ModelError):
+            READERS[kind][1](text[:a] + wrong + closed)
+
+
+@pytest.mark.parametrize("kind", READERS)
 def test_an_element_removed_whole_never_escapes(kind):
     text = READERS[kind][0]
     for found in re.finditer(r"<(\w+)[^<>]*?/>|<(inertial|joint|body|link|default)\b.*?</\2>", text, re.DOTALL):
