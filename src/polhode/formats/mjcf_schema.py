@@ -12,6 +12,7 @@ _SECTIONS = """compiler option size statistic visual default extension asset wor
     equality actuator sensor keyframe custom""".split()
 _DEFAULTS = """default mesh texture material joint geom site camera light pair equality tendon general motor position
     velocity intvelocity orientation pid damper cylinder muscle adhesion dcmotor""".split()
+_EQUALITIES = "connect weld joint tendon flex flexvert flexstrain distance".split()
 _PLACE = ("pos", *ORIENTATIONS)
 _PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
     "mujoco": "model",
@@ -61,12 +62,9 @@ def check_elements(root: Element, faults: Faults) -> None:
         elif section.tag == "worldbody":
             _check_bodies(section, unknown)
         elif section.tag == "equality":
-            for joint in section.all("joint"):
-                unknown.check(joint, ATTRIBUTES["equality"], "<equality> <joint>")
+            _check_equalities(section, unknown, faults)
         elif section.tag not in _SECTIONS:
-            faults.add(
-                f"unknown element <{section.tag:.40}> on line {section.line}. {closest(section.tag[:40], _SECTIONS)}"
-            )
+            _add_unknown(section, "Model", _SECTIONS, faults)
     unknown.report(faults)
 
 
@@ -74,6 +72,19 @@ def _check(element: Element, unknown: Unknown) -> None:
     name = element.get("name")
     what = f"{element.tag.capitalize()} {name!r:.60}" if name else f"<{element.tag}>"
     unknown.check(element, ATTRIBUTES[element.tag], what)
+
+
+def _add_unknown(element: Element, what: str, known: list[str], faults: Faults) -> None:
+    remedy = closest(element.tag[:40], known)
+    faults.add(f"{what}: unknown element <{element.tag:.40}> on line {element.line}. {remedy}")
+
+
+def _check_equalities(section: Element, unknown: Unknown, faults: Faults) -> None:
+    for element in section.children:
+        if element.tag not in _EQUALITIES:
+            _add_unknown(element, "<equality>", _EQUALITIES, faults)
+        elif element.tag == "joint":
+            unknown.check(element, ATTRIBUTES["equality"], "<equality> <joint>")
 
 
 def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:
@@ -85,8 +96,7 @@ def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:
             if entry.tag == "default":
                 waiting.append(entry)
             elif entry.tag not in _DEFAULTS:
-                remedy = closest(entry.tag[:40], _DEFAULTS)
-                faults.add(f"<default>: unknown element <{entry.tag:.40}> on line {entry.line}. {remedy}")
+                _add_unknown(entry, "<default>", _DEFAULTS, faults)
             elif entry.tag in ("joint", "geom", "site"):
                 known = [key for key in ATTRIBUTES[entry.tag] if key not in ("name", "class")]
                 unknown.check(entry, known, f"<default> <{entry.tag}>")

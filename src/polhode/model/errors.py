@@ -68,8 +68,7 @@ def _closest(name: str, names: tuple[str, ...]) -> str:
     close = get_close_matches(name, names, 3)
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
-    return (
-        f"There are {', '.join(map(repr, names[:8]))}{', ...' if len(names) > 8 else ''}."
-        if names
-        else "There are none."
-    )
+    if not names:
+        return "There are none."
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"There are {', '.join(map(repr, names[:8]))}{more}."
