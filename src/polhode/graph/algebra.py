@@ -335,15 +335,12 @@ def power(base: Expr, exponent: Number | Expr) -> Expr:
     """
     if isinstance(exponent, Expr) and exponent.op == "const":
         exponent = exponent.value
-    advice = (
-        f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. For x**p write exp(p*log(x))."
-    )
     if isinstance(exponent, Expr) or not isinstance(exponent, Real):
-        raise TypeError(advice)
+        raise TypeError(_advice(base, exponent))
     n = plain_number(exponent)
     doubled = 2 * n
     if (type(n) is float and not math.isfinite(n)) or doubled != int(doubled):
-        raise ValueError(advice)
+        raise ValueError(_advice(base, exponent))
     if n != int(n):
         from .functions import sqrt
 
@@ -366,6 +363,10 @@ def power(base: Expr, exponent: Number | Expr) -> Expr:
     if folded is None:
         return node("pow", (core,), n)
     return mul(const(folded), power(rest, n)) if rest.plain else const(folded)
+
+
+def _advice(base: Expr, exponent: object) -> str:
+    return f"Power {base!r}**{exponent!r}: expected an integer or half-integer exponent. For x**p write exp(p*log(x))."
 
 
 def _constant_power(c: Number, n: int) -> Number | None:

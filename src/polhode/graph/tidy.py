@@ -16,6 +16,7 @@ from .walk import ExprOrMatrix, topological
 MOST_TERMS = 48  # of a sum written out; longer ones stay as they are
 PASSES = 4  # what one pass collects, the next may cancel
 
+_ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
 _Monomial = tuple[tuple[Expr, int], ...]  # factors with their powers, in order of rank
 _Sum = tuple[int, dict[_Monomial, int | float | Fraction]]  # terms as written, terms once they met
 
@@ -61,9 +62,16 @@ def _collected(e: Expr, sums: dict[Expr, _Sum | None]) -> Expr:
 
 def _written_out(root: Expr, sums: dict[Expr, _Sum | None]) -> _Sum | None:
     """The terms of an expression, None where there are too many."""
-    for e in topological(root):
+    waiting = [root]
+    while waiting:
+        e = waiting[-1]
+        missing = [a for a in e.args if a not in sums] if e.op in _ARITHMETIC else []
+        if missing and e not in sums:
+            waiting += missing
+            continue
+        waiting.pop()
         if e not in sums:
-            sums[e] = _terms(e, [sums[a] for a in e.args])
+            sums[e] = _terms(e, [sums[a] for a in e.args] if e.op in _ARITHMETIC else [])
     return sums[root]
 
 
@@ -71,7 +79,7 @@ def _terms(e: Expr, args: list[_Sum | None]) -> _Sum | None:
     if e.op == "const":
         return (1, {(): e.value}) if e.value else (0, {})
     scaled = e.op == "div" and e.args[1].op == "const" and e.args[1].value not in (0, inf, -inf)
-    if not e.regular or (e.op not in ("add", "sub", "neg", "mul", "pow") and not scaled):
+    if not e.regular or e.op not in _ARITHMETIC or (e.op == "div" and not scaled):
         return 1, {((e, 1),): 1}
     known = [a for a in args if a is not None]
     if len(known) < len(args):
