@@ -125,7 +125,6 @@ HOSTILE = {
     "(" * 10_000 + "1" + ")" * 10_000: "20,001 characters",
     "(" * 4000 + "1" + ")" * 4000: "nested",
     "-" * 9000 + "1": "nested too deeply",
-    "1+" * 4990 + "1": "nested too deeply",
     "x**" * 3000 + "2": "nested too deeply",
     "abs(" * 180 + "x" + ")" * 180: "nested too deeply",
     "select(" + "not " * 2000 + "x, 1, 2)": "nested too deeply",
@@ -241,3 +240,11 @@ def test_only_model_errors_escape(text):
 def test_only_model_errors_escape_any_text(text):
     with contextlib.suppress(ModelError):
         read(text)
+
+
+def test_a_long_sum_is_read_or_refused_but_never_breaks():
+    """How deep Python's parser nests depends on its version."""
+    try:
+        assert parse("1+" * 4990 + "1", {}, "x") == 4991
+    except ModelError as error:
+        assert "nested too deeply" in str(error)
