@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,19 +40,15 @@ def formulate(model: Model, method: str = "poincare") -> Equations:
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     kin = derive(model, rates=method == "lagrange")
-    return Equations(model=model, method=method, terms=_readable(METHODS[method](kin)))
+    return Equations(model=model, method=method, terms=METHODS[method](kin))
 
 
-SMALL = 3000  # operations written out; equations up to here are for reading
+SMALL = 1500  # operations written out; what is no longer is for reading
 
 
-def _readable(terms: Terms) -> Terms:
-    """Tidy equations that a person will read; leave large ones as they were derived."""
-    parts = [terms.M, terms.velocity, terms.gravity, terms.forces]
-    if tree_size([e for part in parts for e in part.entries]) > SMALL:
-        return terms
-    M, velocity, gravity, forces = (min(part, tidy(part), key=_operations) for part in parts)
-    return replace(terms, M=M, velocity=velocity, gravity=gravity, forces=forces)
+def _readable(part: Matrix) -> Matrix:
+    """Tidy what a person will read; leave what is large as it was derived."""
+    return part if tree_size(part) > SMALL else min(part, tidy(part), key=_operations)
 
 
 def _operations(part: Matrix) -> tuple[int, int]:
@@ -95,15 +91,20 @@ class Equations:
         """The kinematic matrix: qdot = N u, (nq, nu). The paper's V."""
         return self.kinematics.N
 
-    @property
+    @cached_property
     def M(self) -> Matrix:
         """The inertia matrix, (nu, nu)."""
-        return self.terms.M
+        return _readable(self.terms.mass())
 
     @cached_property
     def c(self) -> Matrix:
         """Velocity and gravity terms, (nu,)."""
-        return self.terms.velocity + self.terms.gravity
+        return self.velocity_terms + self.gravity
+
+    @cached_property
+    def velocity_terms(self) -> Matrix:
+        """The part of c that is quadratic in the speeds, (nu,)."""
+        return _readable(self.terms.velocity())
 
     @cached_property
     def C(self) -> Matrix:
@@ -114,15 +115,15 @@ class Equations:
         """
         return self.terms.convective()
 
-    @property
+    @cached_property
     def gravity(self) -> Matrix:
         """Gravity terms, (nu,): the part of c without speeds."""
-        return self.terms.gravity
+        return _readable(self.terms.gravity())
 
-    @property
+    @cached_property
     def Q(self) -> Matrix:
         """Generalised forces of the model's springs, dampers, friction and other laws, (nu,)."""
-        return self.terms.forces
+        return _readable(self.terms.forces())
 
     @property
     def kinetic(self) -> Expr:

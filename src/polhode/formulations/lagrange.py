@@ -25,12 +25,20 @@ def terms(kin: Kinematics) -> Terms:
     momentum = gradient(kin.kinetic, kin.u)  # dT/dqdot, backward in one pass
     return Terms(
         kinematics=kin,
-        M=_inertia(momentum, kin.u),
-        velocity=diff_along(momentum, kin.q, kin.u) - gradient(kin.kinetic, kin.q),
-        gravity=gradient(kin.gravitational, kin.q),
-        forces=_applied(kin),
+        mass=partial(_inertia, momentum, kin.u),
+        velocity=partial(_velocity, kin, momentum),
+        gravity=partial(_gravity, kin),
+        forces=partial(_applied, kin),
         convective=partial(convective_matrix, momentum, kin.q),
     )
+
+
+def _velocity(kin: Kinematics, momentum: Matrix) -> Matrix:
+    return diff_along(momentum, kin.q, kin.u) - gradient(kin.kinetic, kin.q)
+
+
+def _gravity(kin: Kinematics) -> Matrix:
+    return gradient(kin.gravitational, kin.q)
 
 
 def _inertia(momentum: Matrix, u: Matrix) -> Matrix:

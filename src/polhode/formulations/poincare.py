@@ -29,17 +29,23 @@ FEW = 3  # speeds; up to here C u is often the shorter text
 
 def terms(kin: Kinematics) -> Terms:
     """Derive the terms of Poincare's equations."""
-    velocity = velocity_terms(kin)
-    if 0 < len(kin.u) <= FEW:
-        velocity = min([velocity, convective_matrix(kin) @ kin.u], key=lambda c: sum(op_counts(c).values()))
     return Terms(
         kinematics=kin,
-        M=mass_matrix(kin),
-        velocity=velocity,
-        gravity=gravity_terms(kin),
-        forces=applied_forces(kin),
+        mass=partial(mass_matrix, kin),
+        velocity=partial(_shorter, kin),
+        gravity=partial(gravity_terms, kin),
+        forces=partial(applied_forces, kin),
         convective=partial(convective_matrix, kin),
     )
+
+
+def _shorter(kin: Kinematics) -> Matrix:
+    """The velocity terms, in the shorter of two forms where they are few."""
+    found = velocity_terms(kin)
+    if not 0 < len(kin.u) <= FEW:
+        return found
+    other: Matrix = convective_matrix(kin) @ kin.u
+    return min(found, other, key=lambda c: sum(op_counts(c).values()))
 
 
 def mass_matrix(kin: Kinematics) -> Matrix:

@@ -12,22 +12,26 @@ from polhode.model import Potential, SpeedForce, SpringDamper
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """The terms of M udot + velocity + gravity = forces + tau.
+    """The terms of M udot + velocity + gravity = forces + tau, each made when asked for.
 
     kinematics : of the speeds that the equations are written in
-    M          : (nu, nu), symmetric, both triangles filled
-    velocity   : (nu,), quadratic in the speeds
-    gravity    : (nu,)
-    forces     : (nu,), of the model's own force laws
+    mass       : makes M (nu, nu), symmetric, both triangles filled
+    velocity   : makes (nu,), quadratic in the speeds
+    gravity    : makes (nu,)
+    forces     : makes (nu,), of the model's own force laws
     convective : makes C (nu, nu) with C u = velocity
+    inverse    : where there is a recursion, M udot + velocity + gravity for a given udot
+    forward    : where there is one, the udot for given generalised forces
     """
 
     kinematics: Kinematics
-    M: Matrix
-    velocity: Matrix
-    gravity: Matrix
-    forces: Matrix
+    mass: Callable[[], Matrix]
+    velocity: Callable[[], Matrix]
+    gravity: Callable[[], Matrix]
+    forces: Callable[[], Matrix]
     convective: Callable[[], Matrix]
+    inverse: Callable[[Matrix], Matrix] | None = None
+    forward: Callable[[Matrix], Matrix] | None = None
 
 
 def elastic_energy(kin: Kinematics) -> Expr:
