@@ -84,7 +84,8 @@ class Dynamics:
         """tau(q, u, udot) from M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
         udot = fresh("udot", eq)
-        tau = eq.M @ udot + eq.c - eq.Q
+        needed = eq.M @ udot + eq.c if eq.terms.inverse is None else eq.terms.inverse(udot)
+        tau = needed - eq.Q
         return self._compile("inverse_dynamics", {"q": eq.q, "u": eq.u, "udot": udot}, tau)
 
     @cached_property
@@ -197,16 +198,16 @@ class Call:
 
 
 def accelerations(eq: Equations, tau: Matrix) -> Matrix:
-    """Solve M udot = Q + tau - c, or say which speeds are not determined."""
-    idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
-    if idle:
-        raise ValueError(
-            f"Model {eq.model.name!r}: nothing with inertia moves with {_listed(idle)}, so its acceleration is not "
-            "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
-        )
+    """Solve M udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined."""
     try:
-        return solve(eq.M, eq.Q + tau - eq.c)
+        return solve(eq.M, eq.Q + tau - eq.c) if eq.terms.forward is None else eq.terms.forward(eq.Q + tau)
     except ZeroDivisionError:
+        idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
+        if idle:
+            raise ValueError(
+                f"Model {eq.model.name!r}: nothing with inertia moves with {_listed(idle)}, so its acceleration is not "
+                "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
+            ) from None
         raise ValueError(
             f"Model {eq.model.name!r}: its inertia matrix is singular, so the accelerations are not determined. "
             "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polhode.formulations import Terms, lagrange, poincare
+from polhode.formulations import Terms, denoc, lagrange, poincare
 from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size
 from polhode.graph.printing import READABLE
@@ -26,7 +26,7 @@ from .views import SympyEquations, latex
 if TYPE_CHECKING:
     from .dynamics import Dynamics
 
-METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms}
+METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}
 
 
 def formulate(model: Model, method: str = "poincare") -> Equations:

@@ -3,7 +3,7 @@
 Every formulation is a function of `Kinematics` that returns `Terms`.
 """
 
-from . import lagrange, poincare
+from . import denoc, lagrange, poincare
 from .terms import Terms
 
-__all__ = ["Terms", "lagrange", "poincare"]
+__all__ = ["Terms", "denoc", "lagrange", "poincare"]
