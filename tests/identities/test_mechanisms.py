@@ -6,8 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import polhode as ph
+from polhode.formulations.denoc import articulated
+from polhode.formulations.denoc_elements import inertia_matrix
 from polhode.formulations.poincare import velocity_terms
 from polhode.graph import diff_along, gradient
+from polhode.kinematics import reduced
 from polhode.model.grow import HOLONOMIC, JOINTS, grow
 from tests.mechanics import At, close, random_state
 from tests.strategies import MANY
@@ -98,6 +101,28 @@ def test_poincare_and_lagrange_agree(seed, kinds, forces):
     qddot = other.udot(np.linalg.solve(N.T, tau))
     assert close(N @ at.udot(tau) + N_dot @ at.u, qddot, 1e-8)
     assert close([at(at.eq.kinetic), at(at.eq.potential)], [other(lagrange.kinetic), other(lagrange.potential)])
+
+
+@some
+@given(seeds, any_joints, st.booleans())
+def test_poincare_and_denoc_agree(seed, kinds, forces):
+    """Elements and recursions, in the frames of the model and in those chosen for speed."""
+    at = formulated(seed, kinds, forces=forces)
+    denoc = ph.formulate(grow(seed, kinds, forces=forces), method="denoc")
+    M, c, Q = (at(part) for part in (at.eq.M, at.eq.c, at.eq.Q))
+    assert close(at(denoc.M), M)
+    assert close(at(denoc.c), c)
+    assert close(at(denoc.Q), Q)
+    assert close(at(denoc.C) @ at.u, at(at.eq.velocity_terms))
+    assert close(at(inertia_matrix(denoc.kinematics)), M)
+    tau = np.random.default_rng(seed).normal(size=len(at.u))
+    inputs = ph.vector(ph.symbols([f"input{i}" for i in range(len(tau))]))
+    at.values[inputs] = list(tau)
+    assert close(at(denoc.terms.inverse(inputs)), M @ tau + c)
+    udot = np.linalg.solve(M, Q + tau - c)
+    for kin in (denoc.kinematics, reduced(denoc.kinematics)):
+        assert close(at(articulated(kin, denoc.Q + inputs)), udot, 1e-9)
+    assert close(at(denoc.terms.forward(denoc.Q + inputs)), udot, 1e-9)
 
 
 @some

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 
 from polhode.graph import Expr, Matrix, as_expr, cross, inverse, matrix, op_counts, solve, vector, zeros
+from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
 from polhode.spatial import Twist, Wrench
 from polhode.spatial.vectors import combine
@@ -47,19 +48,35 @@ def _velocity(kin: Kinematics) -> Matrix:
 def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Matrix:
     """The generalised forces that the accelerations udot need, by recursion.
 
-    Outward: t_dot = B t_dot + B_dot t + p udot + p_dot u; inward: w = M t_dot + W M t + B^T w.
-    Gravity is an acceleration of the world.
+    Outward, in the frame of each link: angular velocity w and acceleration w_dot,
+    S = skew(w_dot) + skew(w)^2, and the acceleration a of the origin; inward: the
+    wrenches M t_dot + W M t and those of the links beyond. Gravity is an
+    acceleration of the world.
 
-    Returns (nu,).  Reference: [SahaGoel, eq. 4, 9, 11].
+    Returns (nu,).  Reference: [SahaGoel, eq. 4, 9, 11], written for the origins of the links.
     """
-    fields = [Wrench.zero()] * len(kin.links)
-    A: list[Twist] = []
-    # outward: rates of the twists
-    for k, link in enumerate(kin.links):
-        carried = _fall(kin, gravity) if link.parent < 0 else A[link.parent]
-        turning = kin.carried(k, kin.V).bracket(link.motion)
-        A.append(link.X.back(carried) + turning + combine(link.H, _own(link, udot)))
-        fields[k] = _needed(link, kin.V[k], A[k])
+    w: list[Matrix] = []
+    w_dot: list[Matrix] = []
+    S: list[Matrix] = []
+    a: list[Matrix] = []
+    fields: list[Wrench] = []
+    fall = -kin.model.gravity if gravity else zeros(3)
+    # outward: motion
+    for link in kin.links:
+        R, p = link.X.R, link.X.p
+        own, own_rate = link.motion, combine(link.H, udot[link.first : link.first + len(link.H)])
+        if link.parent < 0:
+            turned, carried, moved = zeros(3), zeros(3), fall
+        else:
+            turned, carried = R.T @ w[link.parent], R.T @ w_dot[link.parent]
+            moved = a[link.parent] + S[link.parent] @ p
+        w.append(turned + own.w)
+        w_dot.append(carried + cross(turned, own.w) + own_rate.w)
+        S.append(_spin(w[-1], w_dot[-1]))
+        slide = own.v
+        drift = cross(turned * 2 + own.w, slide) + own_rate.v
+        a.append(R.T @ moved + drift)
+        fields.append(_needed(link, w[-1], w_dot[-1], S[-1], a[-1]))
     # inward: wrenches
     tau: list[Expr] = [as_expr(0)] * len(kin.u)
     for k in reversed(range(len(kin.links))):
@@ -71,18 +88,33 @@ def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Mat
     return vector(tau)
 
 
-def _own(link: Link, udot: Matrix) -> list[Expr]:
-    return list(udot[link.first : link.first + len(link.H)])
+def _spin(w: Matrix, w_dot: Matrix) -> Matrix:
+    """skew(w_dot) + skew(w)^2."""
+    x, y, z = w
+    xy, xz, yz = x * y, x * z, y * z
+    xx, yy, zz = x * x, y * y, z * z
+    a, b, c = w_dot
+    return matrix([[-(yy + zz), xy - c, xz + b], [xy + c, -(xx + zz), yz - a], [xz - b, yz + a, -(xx + yy)]])
 
 
-def _fall(kin: Kinematics, gravity: bool) -> Twist:
-    """The acceleration of the world that stands for gravity."""
-    return Twist(zeros(3), -kin.model.gravity) if gravity else Twist.zero()
+def _needed(link: Link, w: Matrix, w_dot: Matrix, S: Matrix, a: Matrix) -> Wrench:
+    """What moves the link alone, about its origin: n = I w_dot + w x I w + h x a, f = m a + S h.
 
-
-def _needed(link: Link, V: Twist, A: Twist) -> Wrench:
-    """What moves the link alone: M t_dot + W M t, about its own origin."""
-    return link.inertia @ A - V.cobracket(link.inertia @ V)
+    The products of w in w x I w are those of S.
+    """
+    body = link.inertia
+    x, y, z = w
+    I = body.I
+    moments = []
+    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
+        pair = (y * z, x * z, x * y)[i]
+        moments.append(
+            dot(
+                [I[i, i], I[k, k] - I[j, j], I[i, j], I[i, k], I[j, k]],
+                [w_dot[i], pair, -S[k, i], S[j, i], S[j, j] - S[k, k]],
+            )
+        )
+    return Wrench(vector(moments) + cross(body.h, a), a * body.m + S @ body.h)
 
 
 def _driven(link: Link, i: int) -> Expr:
@@ -142,7 +174,7 @@ def articulated(kin: Kinematics, forces: Matrix) -> Matrix:
     udot: list[Expr] = [as_expr(0)] * len(kin.u)
     A: list[Twist] = []
     for k, link in enumerate(kin.links):
-        from_parent = _fall(kin, True) if link.parent < 0 else A[link.parent]
+        from_parent = Twist(zeros(3), -kin.model.gravity) if link.parent < 0 else A[link.parent]
         given = link.X.back(from_parent) + turning[k]
         own_rates = inverse_D[k] @ (rest[k] - U[k].T @ given.vector())
         udot[link.first : link.first + len(link.H)] = own_rates.entries

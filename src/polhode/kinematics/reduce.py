@@ -1,9 +1,242 @@
-"""The same motion in frames and with inertias that need fewer operations."""
+"""The same motion in frames and with inertias that need fewer operations.
+
+A joint's frame may sit anywhere on its axis and turn about it: z goes along the
+axis and x along the common normal to the next one. And of a body on a revolute
+joint, the mass, the first moment along the axis and one transverse moment of
+inertia act the same when they belong to its parent.
+"""
 
 from __future__ import annotations
 
-from .tree import Kinematics
+import math
+from dataclasses import replace
+from typing import Any
+
+from polhode.graph import Constant, Expr, Matrix, as_expr, const, matrix, substitute, vector, zeros
+from polhode.model import Part
+from polhode.model.algebra import twists
+from polhode.spatial import Inertia, Pose, Twist, axis_angle
+
+from .tree import Kinematics, Link
+
+DUST = 5e-12  # of a sine or cosine: what the right angle 1.57079632679 leaves, and no more
 
 
 def reduced(kin: Kinematics) -> Kinematics:
-    return kin
+    """Choose frames and regroup inertias; the links' poses change, the equations do not."""
+    axes = [_axis(link) for link in kin.links]
+    rest = [_at_rest(kin, link) for link in kin.links]
+    frames = [_frame(kin, k, axes, rest) for k in range(len(kin.links))]
+    links: list[Link] = []
+    bases: list[Pose] = []  # pose of each new frame in its parent's, before the joint moves
+    for k, link in enumerate(kin.links):
+        base = rest[k] @ frames[k]
+        if link.parent >= 0:
+            base = frames[link.parent].inverse() @ base
+        base = _settled_pose(base)
+        bases.append(base)
+        inertia = _settled_inertia(frames[k].inverse() @ link.inertia)
+        if axes[k] is None:
+            X = link.X if link.parent < 0 else frames[link.parent].inverse() @ link.X
+            links.append(replace(link, X=X, inertia=inertia))
+        else:
+            links.append(_on_z(kin, link, base, inertia))
+    return replace(kin, links=tuple(_regrouped(links, bases, axes)))
+
+
+_Axis = tuple[str, Matrix, Matrix]  # kind, unit direction and a point of it, in the link's frame
+
+
+def _axis(link: Link) -> _Axis | None:
+    """The axis of a revolute or prismatic joint with numbers, None for others."""
+    if len(link.H) != 1 or link.part.quaternion or link.part.nq != 1:
+        return None
+    (h,) = link.H
+    numbers = [e.value for e in h.vector() if isinstance(e, Constant)]
+    if len(numbers) < 6:
+        return None
+    w, v = numbers[:3], numbers[3:]
+    length = math.sqrt(sum(x * x for x in w))
+    if length == 0:
+        size = math.sqrt(sum(x * x for x in v))
+        return "prismatic", vector([x / size if size != 1 else x for x in v]), zeros(3)
+    if abs(sum(x * y for x, y in zip(w, v, strict=True))) > 1e-14 * length:
+        return None  # a screw
+    point = [(w[(i + 1) % 3] * v[(i + 2) % 3] - w[(i + 2) % 3] * v[(i + 1) % 3]) / length**2 for i in range(3)]
+    unit = w if abs(length - 1) < 1e-15 else [x / length for x in w]
+    return "revolute", vector(unit), vector(point) if any(point) else zeros(3)
+
+
+def _at_rest(kin: Kinematics, link: Link) -> Pose:
+    """The link's pose in its parent with its coordinates at zero."""
+    if link.part.nq == 1 and not link.part.quaternion:
+        still = dict.fromkeys(kin.q, 0)
+        return Pose(substitute(link.X.R, still), substitute(link.X.p, still))
+    return Pose.identity()
+
+
+def _frame(kin: Kinematics, k: int, axes: list[_Axis | None], rest: list[Pose]) -> Pose:
+    """The new frame of link k in its old one: z on the axis, x and the origin by what comes next."""
+    here = axes[k]
+    if here is None:
+        return Pose.identity()
+    _, z, point = here
+    children = [j for j, link in enumerate(kin.links) if link.parent == k and axes[j] is not None]
+    for j in children[:1]:
+        there = axes[j]
+        assert there is not None
+        X = rest[j]
+        x, origin = _normal(_floats(z), _floats(point), _floats(X.R @ there[1]), _floats(X @ there[2]))
+        if x is None:
+            continue
+        return _made(z, x, origin if here[0] == "revolute" and there[0] == "revolute" else _floats(point))
+    inertia = kin.links[k].inertia
+    h = _floats(inertia.h)
+    m = _floats(vector([inertia.m]))
+    if here[0] == "revolute" and h and m and m[0]:
+        across = _across(_floats(z), [a - m[0] * b for a, b in zip(h, _floats(point), strict=True)])
+        if not children and across is not None:
+            return _made(z, across, _floats(point))
+    return _made(z, None, _floats(point))
+
+
+def _floats(v: Matrix) -> list[float]:
+    """The numbers of a vector, nothing where it has symbols."""
+    return [float(e.value) for e in v if isinstance(e, Constant)] if all(isinstance(e, Constant) for e in v) else []
+
+
+def _cross(a: list[float], b: list[float]) -> list[float]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def _dot(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _across(z: list[float], v: list[float]) -> list[float] | None:
+    """The unit vector along v across z, None where there is none."""
+    along = _dot(z, v)
+    rest = [a - along * b for a, b in zip(v, z, strict=True)]
+    size = math.sqrt(_dot(rest, rest))
+    return [a / size for a in rest] if size > 1e-9 else None
+
+
+def _normal(z: list[float], p: list[float], a: list[float], r: list[float]) -> tuple[list[float] | None, list[float]]:
+    """Direction of the common normal of two axes, and its foot on the first."""
+    if not p or not a or not r:
+        return None, p
+    between = [x - y for x, y in zip(r, p, strict=True)]
+    n = _cross(z, a)
+    sine2 = _dot(n, n)
+    if sine2 < 1e-18:
+        return _across(z, between), p
+    x = [e / math.sqrt(sine2) for e in n]
+    # foot: p + t z with (between - t z) x a . n = 0
+    t = _dot(_cross(between, a), n) / sine2
+    return x, [e + t * f for e, f in zip(p, z, strict=True)]
+
+
+def _made(z: Matrix, x: list[float] | None, origin: list[float]) -> Pose:
+    third = _floats(z)
+    if x is None:
+        # keep the old axes where z is one of them, in order
+        k = max(range(3), key=lambda i: abs(third[i]))
+        x = _across(third, [1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
+    assert x is not None
+    y = _cross(third, x)
+    R = matrix([x, y, third]).T.map(_settled)
+    return Pose(R, vector(origin).map(_settled))
+
+
+def _settled(e: Expr) -> Expr:
+    """Clear dust: what is 0 or +-1 but for the digits of an angle."""
+    if isinstance(e, Constant) and isinstance(e.value, float) and abs(e.value - round(e.value)) < DUST:
+        return const(round(e.value))
+    return e
+
+
+def _settled_pose(X: Pose) -> Pose:
+    return Pose(X.R.map(_settled), X.p.map(_tiny))
+
+
+def _tiny(e: Expr) -> Expr:
+    return const(0) if isinstance(e, Constant) and abs(e.value) < DUST else e
+
+
+def _settled_inertia(inertia: Inertia) -> Inertia:
+    """Clear dust beside the largest entry."""
+    entries = [e.value for e in (*inertia.h, *inertia.I.entries) if isinstance(e, Constant)]
+    least = 1e-13 * max(map(abs, entries), default=0)
+
+    def clear(e: Expr) -> Expr:
+        return const(0) if isinstance(e, Constant) and abs(e.value) <= least else e
+
+    return Inertia(inertia.m, inertia.h.map(clear), inertia.I.map(clear))
+
+
+def _on_z(kin: Kinematics, link: Link, base: Pose, inertia: Inertia) -> Link:
+    """The link with its joint along z, and its pose written for that."""
+    (h,) = link.H
+    w, v = _floats(h.w), _floats(h.v)
+    (q,) = [s for s, u in zip(kin.q, _speeds_of(kin), strict=True) if u is link.speeds[0]]
+    turning = any(w)
+    size = math.sqrt(_dot(w, w) if turning else _dot(v, v))
+    scale: Any = 1 if abs(size - 1) < 1e-15 else size
+    twist = Twist.of([0, 0, scale, 0, 0, 0] if turning else [0, 0, 0, 0, 0, scale])
+    H = matrix([[e] for e in twist.vector()])
+    if turning:
+        X = Pose(_turned(base.R, scale * q), base.p)
+    else:
+        X = Pose(base.R, base.p + base.R @ vector([0, 0, scale * q]))
+    return replace(link, part=Part(H, H), X=X, H=tuple(twists(H)), inertia=inertia)
+
+
+def _turned(R: Matrix, angle: Expr) -> Matrix:
+    """R Rz(angle), a constant turn about z taken into the angle."""
+    first = _floats(R[0])
+    if first and first[2] == 0 and not {abs(x) for x in first[:2]} & {0, 1}:
+        # R = Rx(a) Rz(b): row 0 is (cos b, -sin b, 0)
+        offset = math.atan2(-first[1], first[0])
+        s, c = math.sin(offset), math.cos(offset)
+        plain = R @ matrix([[c, s, 0], [-s, c, 0], [0, 0, 1]])
+        R, angle = plain.map(_settled), angle + offset
+    turned: Matrix = R @ axis_angle((0, 0, 1), angle)
+    return turned
+
+
+def _speeds_of(kin: Kinematics) -> list[Expr | None]:
+    """For every coordinate the speed that is its rate, None where there is none."""
+    found: list[Expr | None] = []
+    for row in kin.N.rows():
+        ones = [j for j, e in enumerate(row) if e != 0]
+        found.append(kin.u[ones[0]] if len(ones) == 1 and row[ones[0]] == 1 else None)
+    return found
+
+
+def _regrouped(links: list[Link], bases: list[Pose], axes: list[_Axis | None]) -> list[Link]:
+    """Give to each parent what of its child acts as its own, outermost first.
+
+    Revolute about z: (m, (0, 0, hz), diag(Iyy, Iyy, 0)) turns into itself and has no
+    momentum along z. Prismatic: the moments of inertia do not notice a slide.
+    """
+    found = list(links)
+    for k in reversed(range(len(found))):
+        axis, link = axes[k], found[k]
+        if axis is None:
+            continue
+        own = link.inertia
+        zero = as_expr(0)
+        if axis[0] == "revolute":
+            yy = own.I[1, 1]
+            given = Inertia(own.m, vector([0, 0, own.h[2]]), matrix([[yy, 0, 0], [0, yy, 0], [0, 0, 0]]))
+            I = own.I
+            kept = matrix([[I[0, 0] - yy, I[0, 1], I[0, 2]], [I[0, 1], 0, I[1, 2]], [I[0, 2], I[1, 2], I[2, 2]]])
+            left = Inertia(zero, vector([own.h[0], own.h[1], 0]), kept)
+        else:
+            given = Inertia(zero, zeros(3), own.I)
+            left = Inertia(own.m, own.h, zeros(3, 3))
+        found[k] = replace(link, inertia=_settled_inertia(left))
+        if link.parent >= 0:
+            above = found[link.parent]
+            found[link.parent] = replace(above, inertia=above.inertia + bases[k] @ given)
+    return found
