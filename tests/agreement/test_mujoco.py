@@ -71,12 +71,13 @@ class Twin:
 
 
 def check(model, twin, tolerance=1e-10):
-    eq = ph.formulate(model)
-    at = At(eq, twin.q, twin.u)
-    assert close(at(eq.M), twin.M, tolerance)
-    assert close(at(eq.c), twin.c, tolerance)
-    assert close(at(eq.Q), twin.passive, tolerance)
-    assert close(at.udot(twin.tau), twin.udot, tolerance * max(1.0, np.linalg.cond(twin.M) / 1e3))
+    for method in ("poincare", "denoc"):
+        eq = ph.formulate(model, method=method)
+        at = At(eq, twin.q, twin.u)
+        assert close(at(eq.M), twin.M, tolerance)
+        assert close(at(eq.c), twin.c, tolerance)
+        assert close(at(eq.Q), twin.passive, tolerance)
+        assert close(at.udot(twin.tau), twin.udot, tolerance * max(1.0, np.linalg.cond(twin.M) / 1e3))
     for k in range(1, twin.model.nbody):
         name = twin.model.body(k).name
         if name in model.frames:

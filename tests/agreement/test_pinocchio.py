@@ -72,7 +72,7 @@ def test_a_robot_moves_as_in_pinocchio(name, floating):
     assert (model.nu, model.nq >= model.nu) == (twin.model.nv, True)
     if not model.nu:
         return
-    eq = ph.formulate(model)
+    eq = ph.formulate(model, method="poincare")
     at = At(eq, *random_state(eq, 1))
     q, v = twin.state(at.q, at.u)
     M = pin.crba(twin.model, twin.data, q)

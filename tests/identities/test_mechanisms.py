@@ -127,6 +127,15 @@ def test_poincare_and_denoc_agree(seed, kinds, forces):
 
 @some
 @given(seeds, any_joints)
+def test_m_dot_minus_2c_is_skew_for_denoc(seed, kinds):
+    denoc = ph.formulate(grow(seed, kinds), method="denoc")
+    at = At(denoc, *random_state(denoc, seed))
+    rest = at.rate(denoc.M) - 2 * at(denoc.C)
+    assert close(rest + rest.T, 0)
+
+
+@some
+@given(seeds, any_joints)
 def test_dissipation_takes_power_from_the_system(seed, kinds):
     """With forces on, d(T + U)/dt = u.tau + power of what is not in U."""
     at = formulated(seed, kinds, forces=True)

@@ -24,7 +24,9 @@ File = Annotated[Path, typer.Argument(help="A URDF, MJCF or TOML file.", show_de
 Floating = Annotated[bool, typer.Option("--floating", help="Give the root of a URDF six degrees of freedom.")]
 Angles = Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")]
 Passive = Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")]
-Method = Annotated[str, typer.Option(help='The formulation: "poincare" or "lagrange".')]
+Method = Annotated[
+    str | None, typer.Option(help="poincare, lagrange or denoc; by default what suits the file.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Parameters = Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')]
 
@@ -112,7 +114,7 @@ def info(
 @app.command()
 def derive(
     file: File,
-    method: Method = "poincare",
+    method: Method = None,
     to: Annotated[str, typer.Option(help='What to write: "text", "latex", "c", "python" or "json".')] = "text",
     simplify: Annotated[bool, typer.Option("--simplify", help="Let SymPy simplify; for small systems.")] = False,
     output: Annotated[
@@ -153,7 +155,7 @@ def evaluate(
     u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms; those not given are 0.")] = "",
     tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds, in the same forms.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
-    method: Method = "poincare",
+    method: Method = None,
     floating: Floating = False,
     angles: Angles = False,
     passive: Passive = False,

@@ -129,7 +129,7 @@ def _source(eq: Equations, kind: str, output: Path | None) -> str:
         "bias": eq.c,
         "forces": eq.Q,
         "udot": accelerations(eq, tau),
-        "qdot": eq.N @ eq.u,
+        "qdot": eq.kinematics.q_dot,
     }
     left = list(eq.parameters)
     inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
@@ -210,7 +210,7 @@ def evaluated(
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": accelerations(eq, force)}
     found: dict[str, Any] = {name: evaluate(part, given) for name, part in parts.items()}
     found["mass_matrix"] = [found["mass_matrix"][i * n : (i + 1) * n] for i in range(n)]
-    found["qdot"] = evaluate(eq.N @ eq.u, given)
+    found["qdot"] = evaluate(eq.kinematics.q_dot, given)
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
     return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau} | found

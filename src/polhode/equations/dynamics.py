@@ -98,7 +98,7 @@ class Dynamics:
     def rates(self) -> Any:
         """qdot = N(q) u, (..., nq)."""
         eq = self.equations
-        return self._compile("rates", {"q": eq.q, "u": eq.u}, eq.N @ eq.u)
+        return self._compile("rates", {"q": eq.q, "u": eq.u}, eq.kinematics.q_dot)
 
     @cached_property
     def center_of_mass(self) -> Any:

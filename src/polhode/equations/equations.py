@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polhode.formulations import Terms, denoc, lagrange, poincare
+from polhode.formulations.denoc_elements import explain
 from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size
+from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size, zeros
 from polhode.graph.printing import READABLE
 from polhode.kinematics import Kinematics, derive
 from polhode.model import TIME, Model
@@ -29,14 +30,18 @@ if TYPE_CHECKING:
 METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}
 
 
-def formulate(model: Model, method: str = "poincare") -> Equations:
+def formulate(model: Model, method: str | None = None) -> Equations:
     """Derive the equations of motion of a model.
 
-    method : "poincare", in the speeds of the model's joints, or "lagrange", in
-             the rates of its coordinates
+    method : "poincare" and "denoc", in the speeds of the model's joints, or
+             "lagrange", in the rates of its coordinates. None takes "denoc", the
+             fastest, for robots from URDF and MJCF files, and "poincare", the
+             most readable, for others.
     """
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
+    if method is None:
+        method = "denoc" if isinstance(model, Model) and model.literal else "poincare"
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     kin = derive(model, rates=method == "lagrange")
@@ -99,6 +104,8 @@ class Equations:
     @cached_property
     def c(self) -> Matrix:
         """Velocity and gravity terms, (nu,)."""
+        if self.terms.inverse is not None:
+            return _readable(self.terms.inverse(zeros(len(self.u))))
         return self.velocity_terms + self.gravity
 
     @cached_property
@@ -110,8 +117,9 @@ class Equations:
     def C(self) -> Matrix:
         """The convective matrix, (nu, nu): C u are the velocity terms.
 
-        It is the matrix of eq. (53b) of Kwatny and Blankenship; M_dot - 2 C is
-        not skew in general.
+        By "denoc" it is that of Saha and Goel, with M_dot - 2 C skew; by
+        "poincare" and "lagrange" that of eq. (53b) of Kwatny and Blankenship,
+        for which it is not in general.
         """
         return self.terms.convective()
 
@@ -138,7 +146,7 @@ class Equations:
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
         """The symbols that need a value before anything can be computed, in order of name."""
-        found = free_symbols([*self.M.entries, *self.c, *self.Q, *self.N.entries, self.kinetic, self.potential])
+        found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
 
@@ -158,6 +166,13 @@ class Equations:
     def center_of_mass(self) -> Matrix:
         """Centre of mass of what moves, (3,), in the world."""
         return self.kinematics.center_of_mass
+
+    def explain(self, row: str, column: str, of: str = "M") -> str:
+        """Say what an element of M or C is made of: composite body, joints, expression.
+
+        The element C is that of Saha and Goel, whichever method made the equations.
+        """
+        return explain(self.kinematics, row, column, of)
 
     def op_counts(self) -> dict[str, int]:
         """Operations of M, c, Q and N together, by kind; shared ones counted once."""

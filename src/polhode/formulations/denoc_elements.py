@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, cross, identity, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, cross, identity, matrix, tidy, vector, zeros
 from polhode.kinematics import Kinematics
+from polhode.model import Body
+from polhode.model.errors import closest
 from polhode.spatial import skew
 
 
@@ -164,7 +166,11 @@ def inertia_matrix(kin: Kinematics) -> Matrix:
 
 
 def convective_matrix(kin: Kinematics) -> Matrix:
-    """C by elements, (nu, nu); M_dot - 2 C is not skew in general. Reference: [SahaGoel, eq. 20, 21]."""
+    """C by elements, (nu, nu), with C u the velocity terms and M_dot - 2 C skew.
+
+    M_dot - 2 C = T_dot^T M T - T^T M T_dot - T^T (W M + M W) T: three skew matrices.
+    Reference: [SahaGoel, eq. 20, 21].
+    """
     parts = Elements(kin)
     n = len(kin.u)
     found: list[list[Expr]] = [[zeros(1)[0]] * n for _ in range(n)]
@@ -174,4 +180,64 @@ def convective_matrix(kin: Kinematics) -> Matrix:
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
                     found[link.first + a][other.first + b] = block[a, b]
+        # armatures on speeds whose axes do not commute
+        for u, c in zip(link.speeds, link.part.structure, strict=False):
+            for a in range(len(link.H)):
+                for b, armature in enumerate(link.armature):
+                    row, column = link.first + a, link.first + b
+                    found[row][column] = found[row][column] - u * c[b, a] * armature
     return matrix(found) if n else zeros(0, 0)
+
+
+def explain(kin: Kinematics, row: str, column: str, of: str = "M") -> str:
+    """Say in words and symbols what an element of the inertia or convective matrix is made of.
+
+    row, column : names of speeds
+    of          : "M" or "C"
+    """
+    if of not in ("M", "C"):
+        raise ValueError(f'of={of!r}: expected "M" or "C".')
+    names = [str(u.value) for u in kin.u]
+    for name in (row, column):
+        if name not in names:
+            raise KeyError(f"There is no speed {name!r}. {closest(name, names)}")
+    bodies = _bodies(kin)
+    (i, a), (j, b) = (_place(kin, names.index(name)) for name in (row, column))
+    parts = Elements(kin)
+    head = f"{of}[{row}, {column}]"
+    joints = " and ".join(f"{bodies[k].joint.name!r} ({bodies[k].joint.kind})" for k in dict.fromkeys([i, j]))
+    if not parts.path(i, j) and not parts.path(j, i):
+        return f"{head} = 0\njoints {joints} are on different branches: no body moves with both"
+    outer = i if parts.path(i, j) else j
+    moved = [bodies[k].name for k in range(len(kin.links)) if parts.path(k, outer) and k in kin.carriers.values()]
+    formulas = {
+        ("M", True): "p_i^T M~_i B_ij p_j",
+        ("M", False): "p_i^T B_ji^T M~_j p_j",
+        ("C", True): "p_i^T (M~_i B_ij V_j + H~_ij + W~_i) p_j",
+        ("C", False): "p_i^T (B_ji^T (M~_j V_j + H~ beyond j) + W~_j) p_j",
+    }
+    formula = formulas[of, outer == i and (of == "M" or i != j)]
+    block = parts.convective(i, j) if of == "C" else parts.inertia(i, j) if outer == i else parts.inertia(j, i).T
+    armature = kin.links[i].armature[a] if of == "M" and row == column else zeros(1)[0]
+    return (
+        f"{head} = {formula}, i of {row}, j of {column}\n"
+        f"joints {joints}\n"
+        f"composite body {', '.join(moved)}\n"
+        f"= {tidy(block[a, b] + armature)}"
+    )
+
+
+def _bodies(kin: Kinematics) -> list[Body]:
+    """The body that each link belongs to."""
+    found: list[Body] = []
+    for body in kin.model.bodies:
+        found += [body] * (kin.carriers[body.name] + 1 - len(found))
+    return found
+
+
+def _place(kin: Kinematics, index: int) -> tuple[int, int]:
+    """The link of a speed, and which of its columns."""
+    for k, link in enumerate(kin.links):
+        if link.first <= index < link.first + len(link.H):
+            return k, index - link.first
+    raise IndexError(index)

@@ -170,8 +170,8 @@ def applied_forces(kin: Kinematics) -> Matrix:
     index = {u.value: i for i, u in enumerate(kin.u)}
     for name, law in speed_forces(kin):
         Q[index[name]] = Q[index[name]] + law
-    held: Matrix = kin.N.T @ gradient(elastic_energy(kin), kin.q)
-    return vector(Q) - held
+    energy = elastic_energy(kin)
+    return vector(Q) if energy == 0 else vector(Q) - kin.pulled(gradient(energy, kin.q))
 
 
 def _press(kin: Kinematics, wrenches: list[Wrench], marker: str, force: Matrix, torque: Matrix, in_world: bool) -> None:

@@ -25,8 +25,14 @@ DUST = 5e-12  # of a sine or cosine: what the right angle 1.57079632679 leaves, 
 def reduced(kin: Kinematics) -> Kinematics:
     """Choose frames and regroup inertias; the links' poses change, the equations do not."""
     axes = [_axis(link) for link in kin.links]
-    rest = [_at_rest(kin, link) for link in kin.links]
-    frames = [_frame(kin, k, axes, rest) for k in range(len(kin.links))]
+    rest = [_at_rest(link) for link in kin.links]
+    children: list[list[int]] = [[] for _ in kin.links]
+    for k, link in enumerate(kin.links):
+        if link.parent >= 0 and axes[k] is not None:
+            children[link.parent].append(k)
+    frames = [
+        _frame(link.inertia, axes[k], [(axes[j], rest[j]) for j in children[k]]) for k, link in enumerate(kin.links)
+    ]
     links: list[Link] = []
     bases: list[Pose] = []  # pose of each new frame in its parent's, before the joint moves
     for k, link in enumerate(kin.links):
@@ -40,7 +46,7 @@ def reduced(kin: Kinematics) -> Kinematics:
             X = link.X if link.parent < 0 else frames[link.parent].inverse() @ link.X
             links.append(replace(link, X=X, inertia=inertia))
         else:
-            links.append(_on_z(kin, link, base, inertia))
+            links.append(_on_z(link, base, inertia))
     return replace(kin, links=tuple(_regrouped(links, bases, axes)))
 
 
@@ -67,37 +73,30 @@ def _axis(link: Link) -> _Axis | None:
     return "revolute", vector(unit), vector(point) if any(point) else zeros(3)
 
 
-def _at_rest(kin: Kinematics, link: Link) -> Pose:
-    """The link's pose in its parent with its coordinates at zero."""
-    if link.part.nq == 1 and not link.part.quaternion:
-        still = dict.fromkeys(kin.q, 0)
+def _at_rest(link: Link) -> Pose:
+    """The link's pose in its parent with its coordinate at zero."""
+    if link.part.nq == 1:
+        still = {link.coordinates[0]: 0}
         return Pose(substitute(link.X.R, still), substitute(link.X.p, still))
     return Pose.identity()
 
 
-def _frame(kin: Kinematics, k: int, axes: list[_Axis | None], rest: list[Pose]) -> Pose:
-    """The new frame of link k in its old one: z on the axis, x and the origin by what comes next."""
-    here = axes[k]
+def _frame(inertia: Inertia, here: _Axis | None, next_ones: list[tuple[_Axis | None, Pose]]) -> Pose:
+    """The new frame of a link in its old one: z on the axis, x and the origin by what comes next."""
     if here is None:
         return Pose.identity()
-    _, z, point = here
-    children = [j for j, link in enumerate(kin.links) if link.parent == k and axes[j] is not None]
-    for j in children[:1]:
-        there = axes[j]
-        assert there is not None
-        X = rest[j]
-        x, origin = _normal(_floats(z), _floats(point), _floats(X.R @ there[1]), _floats(X @ there[2]))
-        if x is None:
-            continue
-        return _made(z, x, origin if here[0] == "revolute" and there[0] == "revolute" else _floats(point))
-    inertia = kin.links[k].inertia
-    h = _floats(inertia.h)
-    m = _floats(vector([inertia.m]))
-    if here[0] == "revolute" and h and m and m[0]:
-        across = _across(_floats(z), [a - m[0] * b for a, b in zip(h, _floats(point), strict=True)])
-        if not children and across is not None:
-            return _made(z, across, _floats(point))
-    return _made(z, None, _floats(point))
+    kind, z, point = here
+    p = _floats(point)
+    for there, X in next_ones[:1]:
+        if there is not None:
+            x, origin = _normal(_floats(z), p, _floats(X.R @ there[1]), _floats(X @ there[2]))
+            if x is not None:
+                return _made(z, x, origin if kind == there[0] == "revolute" else p)
+    h, m = _floats(inertia.h), _floats(vector([inertia.m]))
+    if kind == "revolute" and h and m and not next_ones:
+        # the last body: x towards its centre of mass
+        return _made(z, _across(_floats(z), [a - m[0] * b for a, b in zip(h, p, strict=True)]), p)
+    return _made(z, None, p)
 
 
 def _floats(v: Matrix) -> list[float]:
@@ -174,11 +173,11 @@ def _settled_inertia(inertia: Inertia) -> Inertia:
     return Inertia(inertia.m, inertia.h.map(clear), inertia.I.map(clear))
 
 
-def _on_z(kin: Kinematics, link: Link, base: Pose, inertia: Inertia) -> Link:
+def _on_z(link: Link, base: Pose, inertia: Inertia) -> Link:
     """The link with its joint along z, and its pose written for that."""
     (h,) = link.H
     w, v = _floats(h.w), _floats(h.v)
-    (q,) = [s for s, u in zip(kin.q, _speeds_of(kin), strict=True) if u is link.speeds[0]]
+    (q,) = link.coordinates
     turning = any(w)
     size = math.sqrt(_dot(w, w) if turning else _dot(v, v))
     scale: Any = 1 if abs(size - 1) < 1e-15 else size
@@ -202,15 +201,6 @@ def _turned(R: Matrix, angle: Expr) -> Matrix:
         R, angle = plain.map(_settled), angle + offset
     turned: Matrix = R @ axis_angle((0, 0, 1), angle)
     return turned
-
-
-def _speeds_of(kin: Kinematics) -> list[Expr | None]:
-    """For every coordinate the speed that is its rate, None where there is none."""
-    found: list[Expr | None] = []
-    for row in kin.N.rows():
-        ones = [j for j, e in enumerate(row) if e != 0]
-        found.append(kin.u[ones[0]] if len(ones) == 1 and row[ones[0]] == 1 else None)
-    return found
 
 
 def _regrouped(links: list[Link], bases: list[Pose], axes: list[_Axis | None]) -> list[Link]:

@@ -24,6 +24,7 @@ class Link:
     the inertia, the ones before it are frames without mass.
 
     parent   : index of the link before it, -1 for the world
+    coordinates : the coordinates q of the joint
     X        : X_PL(q), pose in the parent link
     first    : index of its first speed
     H        : joint twists, constant in the link's own frame
@@ -33,6 +34,7 @@ class Link:
 
     parent: int
     part: Part
+    coordinates: tuple[Expr, ...]
     X: Pose
     first: int
     H: tuple[Twist, ...]
@@ -51,7 +53,7 @@ class Kinematics:
     """A model's links with their poses, twists and Jacobians.
 
     q, u  : symbols of the coordinates (nq,) and speeds (nu,)
-    N     : q_dot = N u, (nq, nu)
+    rates : kinematic matrix of every joint, the diagonal blocks of N
     quasi : the speeds the model names, where u are others: in terms of q and u
     """
 
@@ -59,9 +61,33 @@ class Kinematics:
     links: tuple[Link, ...]
     q: Matrix
     u: Matrix
-    N: Matrix
+    rates: tuple[Matrix, ...]
     quasi: dict[Expr, Expr]
     carriers: dict[str, int]  # link of each body
+
+    @cached_property
+    def N(self) -> Matrix:
+        """The kinematic matrix, (nq, nu): q_dot = N u."""
+        return block_diagonal(self.rates)
+
+    @cached_property
+    def q_dot(self) -> Matrix:
+        """Rates of the coordinates, (nq,)."""
+        found: list[Expr] = []
+        first = 0
+        for block in self.rates:
+            found += (block @ self.u[first : first + block.shape[1]]).entries
+            first += block.shape[1]
+        return vector(found)
+
+    def pulled(self, slopes: Matrix) -> Matrix:
+        """N^T times a vector of the coordinates, joint by joint."""
+        found: list[Expr] = []
+        first = 0
+        for block in self.rates:
+            found += (block.T @ slopes[first : first + block.shape[0]]).entries
+            first += block.shape[0]
+        return vector(found)
 
     @cached_property
     def X_W(self) -> list[Pose]:
@@ -237,7 +263,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
         links=tuple(links),
         q=vector(q),
         u=vector(u),
-        N=block_diagonal(blocks),
+        rates=tuple(blocks),
         quasi=quasi,
         carriers=carriers,
     )
@@ -281,6 +307,7 @@ def _links(
             Link(
                 parent=parent if not found else index + len(found) - 1,
                 part=part,
+                coordinates=tuple(share),
                 X=body.pose @ X if not found else X,
                 first=first + offset,
                 H=tuple(twists(part.H)),
