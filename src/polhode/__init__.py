@@ -29,7 +29,7 @@ _PUBLIC = {
     "model": "Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical universal "
     "planar spherical free weld",
     "formats": "load save",
-    "kinematics": "configuration kinematic_matrix joint_map",
+    "kinematics": "configuration kinematic_matrix joint_map locked",
     "equations": "formulate Equations Dynamics",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         tanh,
         vector,
     )
-    from .kinematics import configuration, joint_map, kinematic_matrix
+    from .kinematics import configuration, joint_map, kinematic_matrix, locked
     from .model import (
         TIME,
         Builder,
@@ -115,6 +115,7 @@ __all__ = [
     "joint_map",
     "kinematic_matrix",
     "load",
+    "locked",
     "log",
     "matrix",
     "pi",

@@ -1,7 +1,17 @@
 """Poses, twists and Jacobians by recursion over the tree."""
 
-from .joint import configuration, exponential, joint_map, kinematic_matrix
+from .joint import configuration, exponential, joint_map, kinematic_matrix, locked
 from .reduce import reduced
 from .tree import Kinematics, Link, derive
 
-__all__ = ["Kinematics", "Link", "configuration", "derive", "exponential", "joint_map", "kinematic_matrix", "reduced"]
+__all__ = [
+    "Kinematics",
+    "Link",
+    "configuration",
+    "derive",
+    "exponential",
+    "joint_map",
+    "kinematic_matrix",
+    "locked",
+    "reduced",
+]

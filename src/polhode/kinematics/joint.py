@@ -6,12 +6,28 @@ right to left. Reference: [KwatnyBlankenship, section II].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
-from polhode.graph import Expr, Matrix, as_matrix, cos, cross, identity, inverse, matrix, op_counts, sin, vector, zeros
-from polhode.model import Joint, Part
+from polhode.graph import (
+    Expr,
+    Matrix,
+    as_expr,
+    as_matrix,
+    cos,
+    cross,
+    identity,
+    inverse,
+    matrix,
+    op_counts,
+    sin,
+    vector,
+    zeros,
+)
+from polhode.model import Joint, Model, Part, weld
 from polhode.model.algebra import columns, coordinates, rank, twists
+from polhode.model.errors import closest
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
 from polhode.spatial.rotation import length
 
@@ -180,3 +196,32 @@ def block_diagonal(blocks: Sequence[Matrix]) -> Matrix:
             rows.append([0] * first + list(row) + [0] * (width - first - block.shape[1]))
         first += block.shape[1]
     return Matrix((len(rows), width), [e for row in rows for e in row]) if rows else as_matrix(zeros(0, width))
+
+
+def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequence[str]) -> Model:
+    """The model with some joints held: at rest, or at the given coordinates.
+
+    >>> from polhode.model import Builder, revolute
+    >>> build = Builder("arm")
+    >>> build.body("upper", joint=revolute("y", name="shoulder"), mass=1)
+    >>> build.body("lower", parent="upper", at=(0, 0, 1), joint=revolute("y", name="elbow"), mass=1)
+    >>> locked(build.build(), {"elbow": 0.5}).coordinates
+    ('shoulder',)
+    """
+    given = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints)
+    names = [body.joint.name for body in model.bodies if body.joint.nu]
+    for name in given:
+        if name not in names:
+            raise KeyError(f"There is no joint {name!r}. {closest(name, names)}")
+    bodies = []
+    for body in model.bodies:
+        if body.joint.name in given and body.joint.nu:
+            value = given[body.joint.name]
+            rest = [float(n == 0 and part.quaternion) for part in body.joint.parts for n in range(part.nq)]
+            at = rest if value is None else [value] if isinstance(value, (int, float)) else list(value)
+            pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
+            body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
+        bodies.append(body)
+    gone = set(model.coordinates) - {name for body in bodies for name in body.joint.coordinates()}
+    couplings = tuple(c for c in model.couplings if not {c.coordinate, c.of} & gone)
+    return replace(model, bodies=tuple(bodies), couplings=couplings).merged()
