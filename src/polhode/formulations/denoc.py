@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, as_expr, cross, inverse, matrix, op_counts, solve, vector, zeros
+from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, op_counts, solve, vector, zeros
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
 from polhode.spatial import Twist, Wrench
@@ -143,43 +143,56 @@ def forward_dynamics(kin: Kinematics, forces: Matrix) -> Matrix:
 def articulated(kin: Kinematics, forces: Matrix) -> Matrix:
     """The accelerations by block factorisation of the inertia matrix, outermost body first.
 
-    I^A_k h = U, D = h.U + armature; the parent gets I^A - U D^-1 U^T and the wrench that is left.
+    The bias comes from the inverse recursion at udot = 0; what is left, M udot = b, by
+    I^A h = U, D = h.U + armature: the parent gets I^A - U D^-1 U^T and the wrench that is left.
     Reference: [SahaGoel, feature 3].
     """
     n = len(kin.links)
+    b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
     I = [link.inertia.matrix() for link in kin.links]
-    turning = [kin.carried(k, kin.V).bracket(link.motion) for k, link in enumerate(kin.links)]
-    w = [(-V.cobracket(link.inertia @ V)).vector() for link, V in zip(kin.links, kin.V, strict=True)]
+    w: list[Matrix] = [zeros(6)] * n
     U: list[Matrix] = [zeros(6, 0)] * n
-    inverse_D: list[Matrix] = [zeros(0, 0)] * n
+    factors: dict[int, LDL] = {}
     rest: list[Matrix] = [zeros(0)] * n
-    # inward: articulated inertias and bias wrenches
+    # inward: articulated inertias and the wrenches they need
     for k in reversed(range(n)):
         link = kin.links[k]
-        H = matrix([h.vector() for h in link.H]).T
-        U[k] = I[k] @ H
         r = len(link.H)
+        H = matrix([h.vector() for h in link.H]).T
+        own = b[link.first : link.first + r]
+        U[k] = I[k] @ H
         D = H.T @ U[k]
-        D = matrix([[D[i, j] + (link.armature[i] if i == j else 0) for j in range(r)] for i in range(r)])
-        own = [forces[link.first + i] - _driven(link, i) for i in range(r)]
-        inverse_D[k] = inverse(D)
-        rest[k] = vector(own) - H.T @ w[k]
+        factors[k] = LDL([[D[i, j] + (link.armature[i] if i == j else 0) for j in range(r)] for i in range(r)])
+        rest[k] = own - H.T @ w[k]
         if link.parent >= 0:
-            gain = U[k] @ inverse_D[k]
+            gain = factors[k].solve(U[k].T).T
             left = _symmetric(I[k], gain, U[k])
-            bias = w[k] + left @ turning[k].vector() + gain @ rest[k]
+            needed = w[k] + gain @ rest[k]
+            along = _unit(link)
+            if along is not None:
+                # nothing is left along the joint's own axis, and the wrench there is the force of the joint
+                left = matrix([[0 if along in (i, j) else left[i, j] for j in range(6)] for i in range(6)])
+                needed = vector([own[0] if i == along else e for i, e in enumerate(needed)])
             I[link.parent] = I[link.parent] + _carried_inertia(link, left)
-            w[link.parent] = w[link.parent] + (link.X @ Wrench(bias[:3], bias[3:])).vector()
+            w[link.parent] = w[link.parent] + (link.X @ Wrench(needed[:3], needed[3:])).vector()
     # outward: accelerations
     udot: list[Expr] = [as_expr(0)] * len(kin.u)
     A: list[Twist] = []
     for k, link in enumerate(kin.links):
-        from_parent = Twist(zeros(3), -kin.model.gravity) if link.parent < 0 else A[link.parent]
-        given = link.X.back(from_parent) + turning[k]
-        own_rates = inverse_D[k] @ (rest[k] - U[k].T @ given.vector())
-        udot[link.first : link.first + len(link.H)] = own_rates.entries
-        A.append(given + combine(link.H, own_rates))
+        given = Twist.zero() if link.parent < 0 else link.X.back(A[link.parent])
+        rates = factors[k].solve(rest[k] - U[k].T @ given.vector())
+        udot[link.first : link.first + len(link.H)] = rates.entries
+        A.append(given + combine(link.H, rates))
     return vector(udot)
+
+
+def _unit(link: Link) -> int | None:
+    """The one entry of a joint twist that is 1, where the others are 0 and nothing else is driven."""
+    if len(link.H) != 1 or link.armature[0] != 0:
+        return None
+    entries = link.H[0].vector().entries
+    found = [i for i, e in enumerate(entries) if e != 0]
+    return found[0] if len(found) == 1 and entries[found[0]] == 1 else None
 
 
 def _symmetric(I: Matrix, gain: Matrix, U: Matrix) -> Matrix:
@@ -189,23 +202,22 @@ def _symmetric(I: Matrix, gain: Matrix, U: Matrix) -> Matrix:
 
 
 def _carried_inertia(link: Link, I: Matrix) -> Matrix:
-    """A 6 x 6 inertia of the link's frame, in the parent's: X^-T I X^-1, block by block."""
+    """A 6 x 6 inertia [[J, B], [B^T, m]] of the link's frame, in the parent's.
+
+    Turned by R, then moved by p: B -> B + p x m, J -> J + p x B^T - (B + p x m) x p.
+    """
     R, p = link.X.R, link.X.p
-    J, B, m = (_turned(R, block) for block in (I[:3, :3], I[:3, 3:], I[3:, 3:]))
-    # about the parent's origin: B -> B + p x m, J -> J - B px + px B'^T with B' the moved B
-    px = _skew_times(p, m)
-    moved = B + px
-    # J' = J + p x B^T - (B p x) - (p x m) p x  =  J + p x B^T - moved px
-    first = _skew_times(p, B.T)
-    second = _times_skew(moved, p)
-    top = J + first - second
-    full = [[top[min(i, j), max(i, j)] for j in range(3)] + list(moved[i]) for i in range(3)]
-    return matrix([*full, *([*moved.T[i], *[m[min(i, j), max(i, j)] for j in range(3)]] for i in range(3))])
+    J, m = (_mirrored(R @ block @ R.T) for block in (I[:3, :3], I[3:, 3:]))
+    B = R @ I[:3, 3:] @ R.T
+    moved = B + _skew_times(p, m)
+    top = _mirrored(J + _skew_times(p, B.T) - _times_skew(moved, p))
+    rows = [[*top[i], *moved[i]] for i in range(3)]
+    return matrix([*rows, *([*moved.T[i], *m[i]] for i in range(3))])
 
 
-def _turned(R: Matrix, block: Matrix) -> Matrix:
-    turned: Matrix = R @ block @ R.T
-    return turned
+def _mirrored(m: Matrix) -> Matrix:
+    """A symmetric matrix by its upper triangle."""
+    return matrix([[m[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
 
 
 def _skew_times(p: Matrix, A: Matrix) -> Matrix:
