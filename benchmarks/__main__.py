@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, compile time by size, the cost of a call, derivation time."""
+"""`make bench`: engines side by side, compile time by size, the cost of a call, derivation time, robots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import derivation
+from . import derivation, robots
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -143,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--limit", type=float, help="seconds an engine may take to prepare (else 900 and 120)")
     parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
-    parser.add_argument("--only", choices=["engines", "sizes", "calls", "derivation"], help="one part alone")
+    parser.add_argument("--only", choices=["engines", "sizes", "calls", "derivation", "robots"], help="one part alone")
     options = parser.parse_args()
     console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
     if options.only in (None, "engines"):
@@ -155,6 +155,8 @@ def main() -> None:
         calls(options.rounds)
     if options.only in (None, "derivation"):
         derivation.table(console, options.limit or 900.0)
+    if options.only in (None, "robots"):
+        robots.table(console)
 
 
 if __name__ == "__main__":
