@@ -17,6 +17,7 @@ from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, op_counts, 
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
 from polhode.spatial import Twist, Wrench
+from polhode.spatial.rotation import turned
 from polhode.spatial.vectors import combine
 
 from .denoc_elements import convective_matrix
@@ -207,8 +208,8 @@ def _carried_inertia(link: Link, I: Matrix) -> Matrix:
     Turned by R, then moved by p: B -> B + p x m, J -> J + p x B^T - (B + p x m) x p.
     """
     R, p = link.X.R, link.X.p
-    J, m = (_mirrored(R @ block @ R.T) for block in (I[:3, :3], I[3:, 3:]))
-    B = R @ I[:3, 3:] @ R.T
+    J, m = (_mirrored(turned(R, block)) for block in (I[:3, :3], I[3:, 3:]))
+    B = turned(R, I[:3, 3:])
     moved = B + _skew_times(p, m)
     top = _mirrored(J + _skew_times(p, B.T) - _times_skew(moved, p))
     rows = [[*top[i], *moved[i]] for i in range(3)]

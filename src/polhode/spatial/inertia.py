@@ -8,7 +8,7 @@ from polhode.graph import Expr, Matrix, as_expr, as_matrix, cross, matrix, zeros
 from polhode.graph.matrix import Entries
 from polhode.graph.node import Operand
 
-from .rotation import skew
+from .rotation import skew, turned
 from .vectors import Twist, Wrench
 
 
@@ -44,10 +44,8 @@ class Inertia:
 
     def rotated(self, R: Matrix) -> Inertia:
         """The same body seen from turned axes: h -> R h, I -> R I R^T."""
-        half = R @ self.I
-        rows = R.rows()
-        upper = {(i, j): half[i] @ rows[j] for i in range(3) for j in range(i, 3)}
-        return Inertia(self.m, R @ self.h, _symmetric(upper))
+        I = turned(R, self.I)
+        return Inertia(self.m, R @ self.h, _symmetric({(i, j): I[i, j] for i in range(3) for j in range(i, 3)}))
 
     def shifted(self, p: Matrix) -> Inertia:
         """The same body about an origin from which it lies p further.

@@ -66,3 +66,41 @@ def quaternion_rates(w: Operand, x: Operand, y: Operand, z: Operand) -> Matrix:
     """Make the 4 x 3 matrix from the body's angular velocity to the rates of (w, x, y, z)."""
     w, x, y, z = (as_expr(e) for e in (w, x, y, z))
     return matrix([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]) / 2
+
+
+def turned(R: Matrix, A: Matrix) -> Matrix:
+    """R A R^T; with a turn about one axis in four multiplications for the block across it.
+
+    For rows (a, b) and s (-b, a) of the turn, a^2 + b^2 = 1 and u = a (A11 - A22) + b (A12 + A21):
+    A11' = A22 + a u, A22' = A11 - a u, A12' = s (A12 - b u), A21' = s (A21 - b u).
+    """
+    plane = _plane(R)
+    if plane is None:
+        whole: Matrix = R @ A @ R.T
+        return whole
+    (i, j, k), sign, axis_sign = plane
+    a, b = R[i, 0], R[i, 1]
+    u = a * (A[0, 0] - A[1, 1]) + b * (A[0, 1] + A[1, 0])
+    found: dict[tuple[int, int], Expr] = {(i, i): A[1, 1] + a * u, (j, j): A[0, 0] - a * u, (k, k): A[2, 2]}
+    found[i, j], found[j, i] = ((A[x, y] - b * u) * sign for x, y in ((0, 1), (1, 0)))
+    for edge, place in ((A[:2, 2], lambda r: (r, k)), (A[2, :2], lambda r: (k, r))):
+        x, y = edge
+        found[place(i)] = (a * x + b * y) * axis_sign
+        found[place(j)] = (a * y - b * x) * (sign * axis_sign)
+    return matrix([[found[r, c] for c in range(3)] for r in range(3)])
+
+
+def _plane(R: Matrix) -> tuple[tuple[int, int, int], int, int] | None:
+    """See R as a turn about z and a permutation of axes: rows (i, j, k), signs; None where it is more."""
+    k = next((r for r in range(3) if R[r, 2] in (1, -1) and R[r, 0] == 0 and R[r, 1] == 0), None)
+    if k is None:
+        return None
+    i, j = (r for r in range(3) if r != k)
+    if R[i, 2] != 0 or R[j, 2] != 0:
+        return None
+    a, b, c, d = R[i, 0], R[i, 1], R[j, 0], R[j, 1]
+    if a.op == "const" or b.op == "const":
+        return None  # nothing turns
+    if c is -b and d is a:
+        return (i, j, k), 1, int(R[k, 2].value)
+    return ((i, j, k), -1, int(R[k, 2].value)) if c is b and d is -a else None

@@ -126,3 +126,18 @@ def test_symbols_stay_symbols():
     values = {"m": 3, "L": 2}
     assert evaluate(rod.I[0, 0], values) == pytest.approx(3 * 4 / 3)
     assert rod.I[2, 2] == 0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_turn_about_one_axis_turns_matrices_like_any_other(order, sign, draw):
+    from polhode.spatial.rotation import turned
+
+    q = symbol("q")
+    P = np.eye(3, dtype=int)[list(order)]
+    P[2] *= sign
+    R = Matrix((3, 3), P.ravel().tolist()) @ axis_angle((0, 0, 1), q)
+    A = Matrix((3, 3), draw.normal(size=9))
+    at = {"q": 0.7}
+    expected = evaluate((R @ A @ R.T).entries, at)
+    assert np.allclose(evaluate(turned(R, A).entries, at), expected)
