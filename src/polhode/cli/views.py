@@ -218,7 +218,7 @@ def evaluated(
 
 def _check_quaternions(equations: Equations, q: list[float]) -> None:
     index = {str(s.value): i for i, s in enumerate(equations.q)}
-    for body in equations.model.merged().bodies:
+    for body in equations.kinematics.model.bodies:
         names = body.joint.coordinates()
         for part in body.joint.parts:
             turn, names = names[:4], names[part.nq :]

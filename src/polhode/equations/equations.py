@@ -41,7 +41,7 @@ def formulate(model: Model, method: str | None = None) -> Equations:
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
     if method is None:
-        method = "denoc" if isinstance(model, Model) and model.literal else "poincare"
+        method = "denoc" if model.literal else "poincare"
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     kin = derive(model, rates=method == "lagrange")

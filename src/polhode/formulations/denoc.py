@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, op_counts, solve, vector, zeros
+from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
 from polhode.spatial import Twist, Wrench
@@ -134,22 +134,25 @@ def forward_dynamics(kin: Kinematics, forces: Matrix) -> Matrix:
     Short trees: bias, inertia matrix and its sparse factorisation. Long ones:
     the recursion over articulated bodies, linear in n.
     """
-    bodies = articulated(kin, forces)
+    b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
+    bodies = _articulated(kin, b)
     if len(kin.u) > SHORT:
         return bodies
-    through_matrix = solve(mass_matrix(kin), forces - inverse_dynamics(kin, zeros(len(kin.u))))
-    return min(through_matrix, bodies, key=lambda udot: sum(op_counts(udot).values()))
+    return min(solve(mass_matrix(kin), b), bodies, key=lambda udot: sum(op_counts(udot).values()))
 
 
 def articulated(kin: Kinematics, forces: Matrix) -> Matrix:
-    """The accelerations by block factorisation of the inertia matrix, outermost body first.
+    """The accelerations by recursion: the bias from the inverse one at udot = 0, the rest by articulated bodies."""
+    return _articulated(kin, forces - inverse_dynamics(kin, zeros(len(kin.u))))
 
-    The bias comes from the inverse recursion at udot = 0; what is left, M udot = b, by
+
+def _articulated(kin: Kinematics, b: Matrix) -> Matrix:
+    """Solve M udot = b by block factorisation of the inertia matrix, outermost body first.
+
     I^A h = U, D = h.U + armature: the parent gets I^A - U D^-1 U^T and the wrench that is left.
     Reference: [SahaGoel, feature 3].
     """
     n = len(kin.links)
-    b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
     I = [link.inertia.matrix() for link in kin.links]
     w: list[Matrix] = [zeros(6)] * n
     U: list[Matrix] = [zeros(6, 0)] * n
@@ -167,7 +170,7 @@ def articulated(kin: Kinematics, forces: Matrix) -> Matrix:
         rest[k] = own - H.T @ w[k]
         if link.parent >= 0:
             gain = factors[k].solve(U[k].T).T
-            left = _symmetric(I[k], gain, U[k])
+            left = mirrored(I[k] - gain @ U[k].T)
             needed = w[k] + gain @ rest[k]
             along = _unit(link)
             if along is not None:
@@ -196,29 +199,18 @@ def _unit(link: Link) -> int | None:
     return found[0] if len(found) == 1 and entries[found[0]] == 1 else None
 
 
-def _symmetric(I: Matrix, gain: Matrix, U: Matrix) -> Matrix:
-    """I - gain U^T, upper triangle computed and mirrored."""
-    upper = {(i, j): I[i, j] - gain[i] @ U[j] for i in range(6) for j in range(i, 6)}
-    return matrix([[upper[min(i, j), max(i, j)] for j in range(6)] for i in range(6)])
-
-
 def _carried_inertia(link: Link, I: Matrix) -> Matrix:
     """A 6 x 6 inertia [[J, B], [B^T, m]] of the link's frame, in the parent's.
 
     Turned by R, then moved by p: B -> B + p x m, J -> J + p x B^T - (B + p x m) x p.
     """
     R, p = link.X.R, link.X.p
-    J, m = (_mirrored(turned(R, block)) for block in (I[:3, :3], I[3:, 3:]))
+    J, m = (mirrored(turned(R, block)) for block in (I[:3, :3], I[3:, 3:]))
     B = turned(R, I[:3, 3:])
     moved = B + _skew_times(p, m)
-    top = _mirrored(J + _skew_times(p, B.T) - _times_skew(moved, p))
+    top = mirrored(J + _skew_times(p, B.T) - _times_skew(moved, p))
     rows = [[*top[i], *moved[i]] for i in range(3)]
     return matrix([*rows, *([*moved.T[i], *m[i]] for i in range(3))])
-
-
-def _mirrored(m: Matrix) -> Matrix:
-    """A symmetric matrix by its upper triangle."""
-    return matrix([[m[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
 
 
 def _skew_times(p: Matrix, A: Matrix) -> Matrix:

@@ -104,22 +104,16 @@ class Elements:
         return found
 
     @cached_property
-    def H(self) -> list[Matrix]:
-        """H~_i = M~_i B_dot_(i, parent) + sum B^T H~ over children. Reference: [eq. 21]."""
+    def beyond(self) -> list[Matrix]:
+        """For each link the sum of B^T H~ over its children, H~_i = M~_i B_dot_(i, parent) + beyond_i.
+
+        Reference: [eq. 21].
+        """
         found = [zeros(6, 6)] * len(self.M)
-        beyond = [zeros(6, 6)] * len(self.M)
         for k in reversed(range(len(found))):
             j = self.kin.links[k].parent
             if j >= 0:
-                found[k] = self.composite[k] @ self.B_dot(k, j) + beyond[k]
-                beyond[j] = beyond[j] + self.B(k, j).T @ found[k]
-        object.__setattr__(self, "_beyond", beyond)
-        return found
-
-    def beyond(self, j: int) -> Matrix:
-        """The sum of B^T H~ over the children of j."""
-        _ = self.H
-        found: Matrix = self._beyond[j]  # type: ignore[attr-defined]  # made together with H
+                found[j] = found[j] + self.B(k, j).T @ (self.composite[k] @ self.B_dot(k, j) + found[k])
         return found
 
     def path(self, i: int, j: int) -> bool:
@@ -134,10 +128,10 @@ class Elements:
     def convective(self, i: int, j: int) -> Matrix:
         """The block c_ij. Reference: [eq. 20]."""
         if self.path(j, i):  # i at or before j
-            inner = self.B(j, i).T @ (self.composite[j] @ self.V(j) + self.beyond(j)) + self.gyroscopic[j]
+            inner = self.B(j, i).T @ (self.composite[j] @ self.V(j) + self.beyond[j]) + self.gyroscopic[j]
         elif self.path(i, j):
             moved = self.composite[i] @ (self.B(i, j) @ self.V(j) + self.B_dot(i, j))
-            inner = moved + self.beyond(i) + self.gyroscopic[i]
+            inner = moved + self.beyond[i] + self.gyroscopic[i]
         else:
             return zeros(self.p[i].shape[1], self.p[j].shape[1])
         block: Matrix = self.p[i].T @ inner @ self.p[j]

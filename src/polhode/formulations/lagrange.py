@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, matrix, sqrt, substitute, symbol, vector, zeros
+from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, symbol, vector
 from polhode.kinematics import Kinematics
 from polhode.model import MarkerWrench, SpringDamper
 
@@ -43,9 +43,7 @@ def _gravity(kin: Kinematics) -> Matrix:
 
 def _inertia(momentum: Matrix, u: Matrix) -> Matrix:
     """M = d2T/dqdot2, the lower triangle mirrored."""
-    J = jacobian(momentum, u)
-    n = len(u)
-    return matrix([[J[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]) if n else zeros(0, 0)
+    return mirrored(jacobian(momentum, u).T)
 
 
 def convective_matrix(momentum: Matrix, q: Matrix) -> Matrix:

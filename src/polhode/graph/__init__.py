@@ -35,7 +35,7 @@ from .functions import (
     tanh,
 )
 from .linear import LDL, inverse, solve
-from .matrix import Matrix, as_matrix, cross, identity, matrix, vector, vector_of, zeros
+from .matrix import Matrix, as_matrix, cross, identity, matrix, mirrored, vector, vector_of, zeros
 from .printing import intermediates, tree_size
 from .tidy import tidy
 from .views import from_sympy, latex, to_sympy
@@ -75,6 +75,7 @@ __all__ = [
     "matrix",
     "maximum",
     "minimum",
+    "mirrored",
     "node_count",
     "op_counts",
     "pi",

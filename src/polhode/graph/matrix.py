@@ -231,6 +231,12 @@ def identity(n: int) -> Matrix:
     return Matrix((n, n), [int(i == j) for i in range(n) for j in range(n)])
 
 
+def mirrored(m: Matrix) -> Matrix:
+    """Make a symmetric matrix of the upper triangle of a square one."""
+    n = len(m)
+    return Matrix(m.shape, [m[min(i, j), max(i, j)] for i in range(n) for j in range(n)])
+
+
 def cross(a: Matrix | Entries, b: Matrix | Entries) -> Matrix:
     """Cross product of two vectors of three entries."""
     a, b = as_matrix(a), as_matrix(b)

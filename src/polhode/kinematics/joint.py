@@ -134,13 +134,13 @@ def _named(joint: Joint, q: Sequence[Expr]) -> list[Expr]:
     return found
 
 
-def _shares(joint: Joint, q: Sequence[Expr]) -> list[tuple[Part, list[Expr]]]:
-    """The parts of a joint, each with its own coordinates."""
-    shares, first = [], 0
-    for part in joint.parts:
-        shares.append((part, list(q[first : first + part.nq])))
-        first += part.nq
-    return shares
+def shares(parts: Sequence[Part], q: Sequence[Expr]) -> list[tuple[Part, list[Expr], int]]:
+    """The parts of a joint, each with its own coordinates and the index of its first speed."""
+    found, first_q, first_u = [], 0, 0
+    for part in parts:
+        found.append((part, list(q[first_q : first_q + part.nq]), first_u))
+        first_q, first_u = first_q + part.nq, first_u + part.nu
+    return found
 
 
 def configuration(joint: Joint, q: Sequence[Expr]) -> Pose:
@@ -157,7 +157,7 @@ def configuration(joint: Joint, q: Sequence[Expr]) -> Pose:
     [0, 0, s*y]
     """
     q = _named(joint, q)
-    return _outward([part_configuration(part, share) for part, share in _shares(joint, q)])
+    return _outward([part_configuration(part, share) for part, share, _ in shares(joint.parts, q)])
 
 
 def kinematic_matrix(joint: Joint, q: Sequence[Expr]) -> Matrix:
@@ -168,7 +168,7 @@ def kinematic_matrix(joint: Joint, q: Sequence[Expr]) -> Matrix:
     Reference: [KwatnyBlankenship, Prop. 2, eq. 25]; the paper's GammaKin and GamCompnd.
     """
     q = _named(joint, q)
-    return block_diagonal([part_rates(part, share) for part, share in _shares(joint, q)])
+    return block_diagonal([part_rates(part, share) for part, share, _ in shares(joint.parts, q)])
 
 
 def joint_map(joint: Joint, q: Sequence[Expr]) -> Matrix:
@@ -181,7 +181,7 @@ def joint_map(joint: Joint, q: Sequence[Expr]) -> Matrix:
     q = _named(joint, q)
     found: list[Twist] = []
     X = Pose.identity()
-    for part, share in _shares(joint, q):
+    for part, share, _ in shares(joint.parts, q):
         found += [X.back(h) for h in twists(part.H)]
         X = part_configuration(part, share) @ X
     return columns(found)
@@ -217,8 +217,7 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
     for body in model.bodies:
         if body.joint.name in given and body.joint.nu:
             value = given[body.joint.name]
-            rest = [float(n == 0 and part.quaternion) for part in body.joint.parts for n in range(part.nq)]
-            at = rest if value is None else [value] if isinstance(value, (int, float)) else list(value)
+            at = body.joint.neutral() if value is None else [value] if isinstance(value, (int, float)) else value
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)

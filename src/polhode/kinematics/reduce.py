@@ -15,6 +15,7 @@ from typing import Any
 from polhode.graph import Constant, Expr, Matrix, as_expr, const, matrix, substitute, vector, zeros
 from polhode.model import Part
 from polhode.model.algebra import twists
+from polhode.model.values import whole
 from polhode.spatial import Inertia, Pose, Twist, axis_angle
 
 from .tree import Kinematics, Link
@@ -149,9 +150,7 @@ def _made(z: Matrix, x: list[float] | None, origin: list[float]) -> Pose:
 
 def _settled(e: Expr) -> Expr:
     """Clear dust: what is 0 or +-1 but for the digits of an angle."""
-    if isinstance(e, Constant) and isinstance(e.value, float) and abs(e.value - round(e.value)) < DUST:
-        return const(round(e.value))
-    return e
+    return whole(e, DUST)
 
 
 def _settled_pose(X: Pose) -> Pose:

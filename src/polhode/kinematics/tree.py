@@ -13,7 +13,7 @@ from polhode.model.body import Body
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
-from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration
+from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration, shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,15 +181,6 @@ class Kinematics:
         return total / 2
 
     @cached_property
-    def total(self) -> Inertia:
-        """Inertia of everything that moves, about the origin of the world."""
-        whole = Inertia.zero()
-        for link, inertia in zip(self.links, self.composite, strict=True):
-            if link.parent < 0:
-                whole = whole + link.X @ inertia
-        return whole
-
-    @cached_property
     def first_moment(self) -> Matrix:
         """Mass times centre of mass of everything that moves, in the world."""
         moments = [(link.inertia.m, link.inertia.h) for link in self.links]
@@ -281,13 +272,11 @@ def _require_rank(joint: Joint) -> None:
 def _quasi(joint: Joint, q: list[Expr], rates: list[Expr]) -> dict[Expr, Expr]:
     """The speeds of a joint in terms of the rates of its coordinates: H beta = B(q) q_dot, part by part."""
     found: dict[Expr, Expr] = {}
-    first = 0
-    for part in joint.parts:
-        single = Joint(kind="", parts=(part,), q=joint.coordinates()[first : first + part.nq]).split()
-        B = joint_map(single, q[first : first + part.nq])
-        own = coordinates(part.H, B) @ vector(rates[first : first + part.nu])
-        found |= dict(zip([symbol(name) for name in joint.speeds()[first : first + part.nu]], own, strict=True))
-        first += part.nu
+    names = [symbol(name) for name in joint.speeds()]
+    for part, share, first in shares(joint.parts, q):
+        single = Joint(kind="", parts=(part,), q=tuple(str(s.value) for s in share)).split()
+        own = coordinates(part.H, joint_map(single, share)) @ vector(rates[first : first + part.nu])
+        found |= dict(zip(names[first : first + part.nu], own, strict=True))
     return found
 
 
@@ -295,13 +284,9 @@ def _links(
     body: Body, parts: tuple[Part, ...], q: list[Expr], u: list[Expr], parent: int, index: int, first: int
 ) -> list[Link]:
     """The links of one body, from its parent outward: the last part of the joint comes first."""
-    shares = []
-    at_q = at_u = 0
-    for part in parts:
-        shares.append((part, q[at_q : at_q + part.nq], at_u))
-        at_q, at_u = at_q + part.nq, at_u + part.nu
+    divided = shares(parts, q)
     found: list[Link] = []
-    for part, share, offset in reversed(shares):
+    for part, share, offset in reversed(divided):
         X = part_configuration(part, share)
         found.append(
             Link(
@@ -312,7 +297,7 @@ def _links(
                 first=first + offset,
                 H=tuple(twists(part.H)),
                 speeds=tuple(u[offset : offset + part.nu]),
-                inertia=body.total if len(found) == len(shares) - 1 else Inertia.zero(),
+                inertia=body.total if len(found) == len(divided) - 1 else Inertia.zero(),
                 armature=body.joint.armature[offset : offset + part.nu],
             )
         )

@@ -10,8 +10,10 @@ import random
 from functools import lru_cache
 from typing import Any
 
-from polhode.graph import Constant, Matrix, evaluate, free_symbols, inverse, matrix
+from polhode.graph import Matrix, evaluate, free_symbols, inverse, matrix
 from polhode.spatial import Twist
+
+from .values import whole
 
 _SMALL = 1e-9
 
@@ -52,8 +54,8 @@ def coordinates(basis: Matrix, of: Matrix) -> Matrix:
     knows that the columns lie in its span.
     """
     rows = _pivot_rows(basis)
-    found = inverse(matrix([basis[i] for i in rows])) @ matrix([of[i] for i in rows])
-    return Matrix(found.shape, [_settled(e) for e in found.entries])
+    found: Matrix = inverse(matrix([basis[i] for i in rows])) @ matrix([of[i] for i in rows])
+    return found.map(lambda e: whole(e, 1e-14))  # structure constants of turned axes are still 0 and +-1
 
 
 def _pivot_rows(basis: Matrix) -> list[int]:
@@ -68,13 +70,6 @@ def _pivot_rows(basis: Matrix) -> list[int]:
         left[:, j + 1 :] -= np.outer(left[:, j], left[i, j + 1 :] / left[i, j])
         left[i] = 0
     return rows
-
-
-def _settled(e: Any) -> Any:
-    """Clear rounding dust: structure constants of turned axes are still 0 and +-1."""
-    if isinstance(e, Constant) and isinstance(e.value, float) and abs(e.value - round(e.value)) < 1e-14:
-        return round(e.value)
-    return e
 
 
 def leaving(H: Matrix) -> tuple[int, int, Twist] | None:

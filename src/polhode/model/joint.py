@@ -108,6 +108,10 @@ class Joint:
         """Names of the coordinates."""
         return self._named(self.q, self.nq, self.q_endings, "")
 
+    def neutral(self) -> tuple[float, ...]:
+        """Coordinates at rest: zeros, and a quaternion that does not turn."""
+        return tuple(float(n == 0 and part.quaternion) for part in self.parts for n in range(part.nq))
+
     def speeds(self) -> tuple[str, ...]:
         """Names of the speeds; `_dot` where they are the rates of the coordinates."""
         if self.u is None and all(part.nu == part.nq == 1 for part in self.parts):

@@ -102,11 +102,7 @@ class Model:
 
     def neutral(self) -> tuple[float, ...]:
         """Coordinates at rest: zeros, and quaternions that do not turn."""
-        found: list[float] = []
-        for body in self.bodies:
-            for part in body.joint.parts:
-                found += [1.0] * part.quaternion + [0.0] * (part.nq - part.quaternion)
-        return tuple(found)
+        return tuple(x for body in self.bodies for x in body.joint.neutral())
 
     def substituted(self, values: Mapping[Any, Any]) -> Model:
         """The same model with numbers, or expressions, for some of its parameters."""

@@ -8,7 +8,19 @@ from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
-from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, cross, evaluate, free_symbols, identity, vector
+from polhode.graph import (
+    Constant,
+    Expr,
+    Matrix,
+    as_expr,
+    as_matrix,
+    cross,
+    evaluate,
+    free_symbols,
+    identity,
+    mirrored,
+    vector,
+)
 from polhode.spatial.rotation import length, quaternion_rotation, roll_pitch_yaw
 
 from .errors import fault
@@ -99,13 +111,18 @@ def rotation(what: str, matrix: Any = None, rpy: Any = None, quaternion: Any = N
 def settled(R: Matrix) -> Matrix:
     """Clear the rounding dust of sines and cosines of right angles: 6e-17 is 0. Roots become decimals."""
 
-    def settle(e: Expr) -> Expr | float:
-        x = number_of(e)
-        if x is None or (isinstance(e, Constant) and not isinstance(e.value, float)):
-            return e
-        return round(x) if abs(x - round(x)) < 1e-15 else x
+    def settle(e: Expr) -> Expr:
+        x = None if isinstance(e, Constant) else number_of(e)
+        return whole(e if x is None else as_expr(x), 1e-15)
 
     return R.map(settle)
+
+
+def whole(e: Expr, dust: float) -> Expr:
+    """Make a whole number of a decimal that is one but for dust."""
+    if isinstance(e, Constant) and isinstance(e.value, float) and abs(e.value - round(e.value)) < dust:
+        return as_expr(round(e.value))
+    return e
 
 
 def square(values: Any, n: int, what: str) -> Matrix:
@@ -134,7 +151,7 @@ def inertia(value: Any, what: str) -> Matrix:
         scale = 0.0 if x is None or y is None else 1e-9 * (abs(x) + abs(y))
         if a is not b and (x is None or y is None or abs(x - y) > scale):
             raise fault(f"{what} is not symmetric: {'xyz'[i]}{'xyz'[j]} is {a}, {'xyz'[j]}{'xyz'[i]} is {b}.")
-    return as_matrix([[m[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
+    return mirrored(m)
 
 
 def unphysical(mass: Expr, I: Matrix) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, as_matrix, cross, matrix, zeros
+from polhode.graph import Expr, Matrix, as_expr, as_matrix, cross, matrix, mirrored, zeros
 from polhode.graph.matrix import Entries
 from polhode.graph.node import Operand
 
@@ -44,8 +44,7 @@ class Inertia:
 
     def rotated(self, R: Matrix) -> Inertia:
         """The same body seen from turned axes: h -> R h, I -> R I R^T."""
-        I = turned(R, self.I)
-        return Inertia(self.m, R @ self.h, _symmetric({(i, j): I[i, j] for i in range(3) for j in range(i, 3)}))
+        return Inertia(self.m, R @ self.h, mirrored(turned(R, self.I)))
 
     def shifted(self, p: Matrix) -> Inertia:
         """The same body about an origin from which it lies p further.
