@@ -65,6 +65,8 @@ def _loop(f: Any, arrays: list[np.ndarray], lanes: bool) -> Callable[[], Any]:
     loop = f.kernel.in_lanes if lanes else f.kernel.one_by_one
     pointers = np.array([a.ctypes.data for a in arrays])
     strides = np.array([a.size // STATES for a in arrays])
+    if not lanes:
+        strides[-1] = 0  # each result in the place of the last one, as in the data of Pinocchio
     work = workspace(loop.work_size)
     keep = (f, arrays)
     return lambda: loop.function(pointers.ctypes.data, strides.ctypes.data, STATES, work.ctypes.data) or keep

@@ -41,6 +41,12 @@ class Width:
         """What an overloaded intrinsic's name ends in."""
         return "f64" if self.lanes == 1 else f"v{self.lanes}f64"
 
+    def constant(self, value: float | tuple[float, ...]) -> str:
+        """A constant: the same in every lane, or one a lane."""
+        if not isinstance(value, tuple):
+            return self.splat(value)
+        return "<" + ", ".join(f"double {literal(x)}" for x in value) + ">"
+
     def splat(self, value: float) -> str:
         """A constant in every lane: a double, or an i64 where value is an int."""
         text = str(value) if isinstance(value, int) else literal(value)

@@ -11,6 +11,7 @@ Module for W states:    void batch(pointers, strides, count, work)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .drivers import Layout, lanes_driver, state_driver
@@ -18,10 +19,12 @@ from .ir import Width, Writer
 from .schedule import Step, Turn, allot, made_by, pieces, schedule
 from .tape import Tape
 from .trig import far_function, sincos
+from .twins import widened
 
 _ARITHMETIC = {"add": "fadd contract", "sub": "fsub contract", "mul": "fmul contract", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 _INTRINSIC = {"sqrt": "sqrt", "abs": "fabs", "min": "minimum", "max": "maximum"}
+_Place = tuple[int, int]  # output, element
 _LIBM = {"tan": 1, "asin": 1, "acos": 1, "atan2": 2, "exp": 1, "log": 1, "tanh": 1}
 
 
@@ -36,6 +39,10 @@ class Piece:
         self.flags: dict[int, str] = {}  # conditions as i1
         self.align = 8 * self.width.lanes
 
+    def of(self, i: int) -> Width:
+        """The width of a value: that of the states, or of its twins in one state."""
+        return self.width if self.width.lanes > 1 else Width(self.tape.width(i))
+
     def value(self, i: int) -> str:
         """The name of a value: made here, constant, input, or from the workspace."""
         name = self.names.get(i)
@@ -46,12 +53,12 @@ class Piece:
     def _fetch(self, i: int) -> str:
         op, out = self.tape.ops[i], self.out
         if op == "const":
-            return self.width.splat(self.tape.data[i])
+            return self.of(i).constant(self.tape.data[i])
         if op == "input":
             return out.load(self.layout.input(out, *self.tape.data[i]), self.width.type, self.align)
         if i in self.flags:
             return out.line(f"uitofp {self.width.boolean} {self.flags[i]} to {self.width.type}")
-        return out.load(out.at("%work", self.slots[i], self.width.type), self.width.type, self.align)
+        return out.load(out.at("%work", self.slots[i], self.width.type), self.of(i).type, self.align)
 
     def _flag(self, i: int) -> str:
         """A condition as i1."""
@@ -74,11 +81,18 @@ class Piece:
             flag = self._flag(args[0])
             a, b = map(self.value, args[1:])
             self.names[step] = self.out.line(f"select {self.width.boolean} {flag}, {t} {a}, {t} {b}")
+        elif op == "pack":
+            wide, packed = self.of(step), "undef"
+            for lane, i in enumerate(args):
+                packed = wide.insert(self.out, packed, self.value(i), lane)
+            self.names[step] = packed
+        elif op == "lane":
+            self.names[step] = self.of(args[0]).extract(self.out, self.value(args[0]), self.tape.data[step])
         else:
-            self.names[step] = self._arithmetic(op, [self.value(a) for a in args])
+            self.names[step] = self._arithmetic(op, [self.value(a) for a in args], self.of(step).type)
 
-    def _arithmetic(self, op: str, args: list[str]) -> str:
-        t, out = self.width.type, self.out
+    def _arithmetic(self, op: str, args: list[str], t: str) -> str:
+        out = self.out
         if op in _ARITHMETIC:
             return out.line(f"{_ARITHMETIC[op]} {t} {args[0]}, {args[1]}")
         if op == "neg":
@@ -110,7 +124,11 @@ class Piece:
             self.names.update((i, name) for i, name in zip(made, names, strict=True) if i is not None)
 
     def store(self, i: int, pointer: str) -> None:
-        self.out.raw(f"store {self.width.type} {self.value(i)}, ptr {pointer}, align {self.align}")
+        self.out.raw(f"store {self.of(i).type} {self.value(i)}, ptr {pointer}, align {self.align}")
+
+    def store_constants(self, values: list[float], pointer: str) -> None:
+        wide = Width(len(values))
+        self.out.raw(f"store {wide.type} {wide.constant(tuple(values))}, ptr {pointer}, align 8")
 
     def function(self, name: str) -> str:
         parameters = ", ".join(f"ptr noalias %{p}" for p in [*self.layout.parameters, "work"])
@@ -130,6 +148,7 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
 
     together : how many angles of one state are turned side by side
     """
+    tape = widened(tape) if lanes == 1 else tape
     width = Width(lanes)
     layout = Layout(width=width, tape=tape)
     cut = pieces(schedule(tape, together))
@@ -150,11 +169,14 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
                     piece.store(i, piece.out.at("%work", slots[i], width.type))
         functions.append(piece.function(f"piece{len(functions)}"))
     # outputs that are inputs or constants
-    leaves = [(i, place) for i, found in targets.items() if tape.is_leaf(i) for place in found]
-    for group in pieces(leaves) if leaves else []:
+    leaves = sorted((place, i) for i, found in targets.items() if tape.is_leaf(i) for place in found)
+    for group in pieces(list(_runs(tape, leaves, 1 if lanes > 1 else together))) if leaves else []:
         piece = Piece(layout, slots, together)
-        for i, place in group:
-            piece.store(i, layout.output(piece.out, *place))
+        for place, run in group:
+            if len(run) == 1:
+                piece.store(run[0], layout.output(piece.out, *place))
+            else:
+                piece.store_constants([tape.data[i] for i in run], layout.output(piece.out, *place))
         functions.append(piece.function(f"piece{len(functions)}"))
     drivers = state_driver(layout, len(functions)) if lanes == 1 else lanes_driver(layout, len(functions))
     blocks = layout.start(len(layout.sizes)) if lanes > 1 else 0
@@ -163,6 +185,22 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
     helpers = [far_function(w) for w in widths if f"@far{w.lanes}(" in body]
     helpers += [_by_lane(name, width) for name in _LIBM if lanes > 1 and f"@{name}{lanes}(" in body]
     return Module(text="\n".join([_declarations(widths), *helpers, body, _ATTRIBUTES]), work=(blocks + size) * lanes)
+
+
+def _runs(tape: Tape, leaves: list[tuple[_Place, int]], most: int) -> Iterator[tuple[_Place, list[int]]]:
+    """Cut leaves into single ones and runs of `most` constants side by side."""
+    k = 0
+    while k < len(leaves):
+        (output, element), _ = leaves[k]
+        ahead = leaves[k : k + most]
+        values = [i for _, i in ahead]
+        side_by_side = [place for place, _ in ahead] == [(output, element + j) for j in range(most)]
+        if side_by_side and all(tape.ops[i] == "const" for i in values):
+            yield (output, element), values
+            k += most
+        else:
+            yield leaves[k][0], values[:1]
+            k += 1
 
 
 _ATTRIBUTES = """

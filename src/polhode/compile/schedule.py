@@ -103,10 +103,10 @@ def used_by(tape: Tape, step: Step) -> Iterable[int]:
 
 
 def allot(tape: Tape, pieces: Sequence[Sequence[Step]]) -> tuple[dict[int, int], int]:
-    """Give a workspace slot to each value that a later piece needs.
+    """Give room in the workspace to each value that a later piece needs.
 
-    Returns the slot of each value and the number of slots; a slot is used
-    again once its value is dead.
+    Returns where each value is, in values of width 1, and the size of it all;
+    room is used again once its value is dead.
     """
     home = {i: k for k, steps in enumerate(pieces) for step in steps for i in made_by(step)}
     last: dict[int, int] = {}
@@ -117,16 +117,18 @@ def allot(tape: Tape, pieces: Sequence[Sequence[Step]]) -> tuple[dict[int, int],
                     last[i] = k
     ends: dict[int, list[int]] = {}
     slots: dict[int, int] = {}
-    free: list[int] = []
+    free: dict[int, list[int]] = {}  # by width
     size = 0
     for k, steps in enumerate(pieces):
-        free.extend(slots[i] for i in ends.pop(k - 1, []))
+        for i in ends.pop(k - 1, []):
+            free[tape.width(i)].append(slots[i])
         for step in steps:
             for i in made_by(step):
                 if i in last:
-                    if not free:
-                        free.append(size)
-                        size += 1
-                    slots[i] = free.pop()
+                    width = tape.width(i)
+                    if not free.setdefault(width, []):
+                        free[width].append(size)
+                        size += width
+                    slots[i] = free[width].pop()
                     ends.setdefault(last[i], []).append(i)
     return slots, size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from polhode.graph import Expr
@@ -19,7 +19,8 @@ class Tape:
 
     Value i is ops[i] applied to the values args[i]. A leaf keeps what it is in
     data[i]: the float of a "const", (argument, element) of an "input".
-    outputs[k] lists the values of output k.
+    outputs[k] lists the values of output k. widths[i] counts the lanes of value i
+    where some have several (twins.py); "pack" makes lanes of scalars, "lane" reads one.
     """
 
     ops: list[str]
@@ -27,6 +28,10 @@ class Tape:
     data: list[Any]
     inputs: tuple[int, ...]
     outputs: list[list[int]]
+    widths: list[int] = field(default_factory=list)
+
+    def width(self, i: int) -> int:
+        return self.widths[i] if self.widths else 1
 
     def is_leaf(self, i: int) -> bool:
         return not self.args[i]

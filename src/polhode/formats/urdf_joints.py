@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,13 @@ def read_origin(element: Element, what: str, faults: Faults) -> tuple[list[Numbe
     if origin is None:
         return [0, 0, 0], [0, 0, 0]
     xyz = numbers(origin, "xyz", 3, f"{what} origin xyz", faults, (0, 0, 0))
-    return xyz, numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))
+    return xyz, [_right(angle) for angle in numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))]
+
+
+def _right(angle: Number) -> Number:
+    """A right angle, or several, for what is one to the digits of the file: 1.57079632679."""
+    whole = round(angle / (math.pi / 2)) * (math.pi / 2)
+    return whole if 0 < abs(angle - whole) < 5e-12 else angle
 
 
 def make_joint(joint: ReadJoint, passive: bool, faults: Faults) -> Joint:
