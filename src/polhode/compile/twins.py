@@ -27,15 +27,8 @@ def widened(tape: Tape) -> Tape:
     """Put twin operations of a tape into lanes; the same tape where it does not pay."""
     if tape.operations() < LEAST:
         return tape
-    twins = Twins(tape)
-    while twins.groups:
-        try:
-            wide = _Writer(twins).write()
-        except _CircleError as circle:
-            twins.dissolve(circle.group)
-        else:
-            return wide if _instructions(wide) < 0.95 * tape.operations() else tape
-    return tape
+    wide = _Writer(Twins(tape)).write()
+    return wide if _instructions(wide) < 0.95 * tape.operations() else tape
 
 
 def _instructions(tape: Tape) -> int:
@@ -66,13 +59,11 @@ class Twins:
         self.shapes = self._shapes()
         seeds = self._cast()
         if self.roles:
+            lanes = self._lanes()
             for seed in seeds:
-                self._group(seed)
-            self._group_limbs()
-
-    def dissolve(self, group: int) -> None:
-        for m in self.groups.pop(group):
-            del self.home[m]
+                if any(lanes[m] in (None, -1) for m in seed):
+                    self._group(seed)
+            self._group_limbs(lanes)
 
     def columns(self, members: Members) -> list[Members]:
         """The operands of a group, those of one shape side by side."""
@@ -96,20 +87,20 @@ class Twins:
         return row
 
     def _shapes(self) -> list[int]:
-        """A hash of what each value is made of: operations and roles of inputs, no constants, no signs."""
+        """Number what each value is made of: operations and roles of inputs, no constants, no signs."""
         tape, shapes = self.tape, list[int]()
+        known: dict[tuple[Any, ...], int] = {}
         for i, (op, args) in enumerate(zip(tape.ops, tape.args, strict=True)):
-            if op == "const":
-                shapes.append(1)
-            elif op == "input":
-                shapes.append(hash((2, tape.data[i][0], self.roles.get(i, (-1,))[0])))
-            elif op == "neg":
-                shapes.append(shapes[args[0]])
+            below = [shapes[a] for a in args]
+            if op == "neg":
+                shapes.append(below[0])
+                continue
+            key: tuple[Any, ...] = (op, *below)
+            if op == "input":
+                key = (op, tape.data[i][0], self.roles.get(i, (-1,))[0])
             elif op in _COMMUTING:
-                a, b = sorted((shapes[args[0]], shapes[args[1]]))
-                shapes.append(hash((3 if op == "mul" else 4, a, b)))
-            else:
-                shapes.append(hash((op, *[shapes[a] for a in args])))
+                key = ("mul" if op == "mul" else "add", *sorted(below))
+            shapes.append(known.setdefault(key, len(known)))
         return shapes
 
     def _cast(self) -> list[Members]:
@@ -119,23 +110,45 @@ class Twins:
         """
         while True:
             known = len(self.roles)
-            seeds = list(self._outputs())
-            stack, seen = seeds[:], set(seeds)
-            while stack:
-                members = stack.pop()
-                if self.tape.ops[members[0]] == "input":
-                    if not any(m in self.roles for m in members):
+            seeds = sorted(self._outputs(), key=len, reverse=True)
+            walked: set[Members] = set()
+            patience = 8 * len(self.tape.ops)
+            for seed in seeds:
+                found, steps = self._inputs(seed, walked)
+                patience -= steps
+                if patience < 0:
+                    break
+                for members in found:
+                    if members[0] not in self.roles:
                         role = len(self.roles)
                         self.roles.update((m, (role, lane)) for lane, m in enumerate(members))
-                    continue
-                for column in self.columns(members) if self._certain(members[0]) else []:
-                    below = tuple(self.roots[a] for a in column)
-                    if below not in seen and len(set(below)) == len(below):
-                        seen.add(below)
-                        stack.append(below)
             if len(self.roles) == known:
                 return seeds
             self.shapes = self._shapes()
+
+    def _inputs(self, seed: Members, walked: set[Members]) -> tuple[list[Members], int]:
+        """The inputs that stand in the same place under the members, and how far it was to them.
+
+        None where an input has several places: limbs share no inputs, so outputs that are no twins soon show.
+        """
+        stack, seen = [seed], {seed}
+        places: dict[int, Members] = {}
+        while stack:
+            members = stack.pop()
+            if self.tape.ops[members[0]] == "input":
+                roles = {self.roles.get(m, (-1,))[0] for m in members}
+                if len(roles) > 1 or any(places.setdefault(m, members) != members for m in members):
+                    return [], len(seen)
+                continue
+            for column in self.columns(members) if self._certain(members[0]) else []:
+                below = tuple(self.roots[a] for a in column)
+                if below not in seen and below not in walked and len(set(below)) == len(below):
+                    seen.add(below)
+                    stack.append(below)
+            if len(seen) > len(self.tape.ops):
+                return [], len(seen)
+        walked |= seen
+        return list(dict.fromkeys(places.values())), len(seen)
 
     def _certain(self, i: int) -> bool:
         """Do the operands of a value differ in shape, or not at all?"""
@@ -163,12 +176,16 @@ class Twins:
                 self.home.update(dict.fromkeys(members, group))
                 stack.extend(tuple([self.roots[a] for a in column]) for column in self.columns(members))
 
-    def _group_limbs(self) -> None:
-        """Group what depends on one limb alone, and serves what limbs share."""
-        lanes: list[int | None] = []  # of the inputs below: None without roles, -1 for several
+    def _lanes(self) -> list[int | None]:
+        """The lane of the inputs below each value: None without roles, -1 for several."""
+        lanes: list[int | None] = []
         for i, args in enumerate(self.tape.args):
             found = {self.roles[i][1]} if i in self.roles else {lanes[a] for a in args} - {None}
             lanes.append(None if not found else found.pop() if len(found) == 1 else -1)
+        return lanes
+
+    def _group_limbs(self, lanes: list[int | None]) -> None:
+        """Group what depends on one limb alone."""
         classes: dict[int, list[int]] = defaultdict(list)
         for i, op in enumerate(self.tape.ops):
             if op in _PAIRED and lanes[i] not in (None, -1):
@@ -229,21 +246,17 @@ class _Writer:
         return [self._unit(self.twins.roots[a]) for m in self.twins.groups[k] for a in self.tape.args[m]]
 
     def _bring(self, i: int) -> None:
-        """Write a value after everything it needs."""
+        """Write a value after everything it needs. Members of a group are equally deep, so there are no circles."""
         path = [self._unit(i)]
-        waiting = {path[0]: iter(self._needs(path[0]))}
         while path:
             unit = path[-1]
-            need = next((n for n in waiting[unit] if not self._written(n)), None) if not self._written(unit) else None
-            if need in waiting:
-                raise _CircleError(path[path.index(need) :])
-            if need is not None:
-                path.append(need)
-                waiting[need] = iter(self._needs(need))
-            else:
-                del waiting[path.pop()]
-                if not self._written(unit):
-                    self._write(unit)
+            missing = [] if self._written(unit) else [need for need in self._needs(unit) if not self._written(need)]
+            if missing:
+                path += reversed(missing)
+                continue
+            path.pop()
+            if not self._written(unit):
+                self._write(unit)
 
     def _written(self, unit: _Unit) -> bool:
         return unit[1] in (self.vectors if unit[0] else self.scalars)
@@ -310,10 +323,3 @@ class _Writer:
         old = self.new.data[self.new.args[i][factor]]
         flipped = self._emit("const", (), tuple([x * y for x, y in zip(old, signs, strict=True)]), width)
         return self._emit("mul", (self.new.args[i][1 - factor], flipped), None, width)
-
-
-class _CircleError(Exception):
-    """Groups that need each other."""
-
-    def __init__(self, path: list[_Unit]) -> None:
-        self.group = next(k for grouped, k in path if grouped)
