@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, compile time by size, the cost of a call, derivation time, robots."""
+"""`make bench`: engines side by side, sizes, the cost of a call, derivation time, robots, chains, simulation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import derivation, robots
+from . import chains, derivation, robots, simulation
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
+PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation"]
 console = Console(width=120)
 
 
@@ -143,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--limit", type=float, help="seconds an engine may take to prepare (else 900 and 120)")
     parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
-    parser.add_argument("--only", choices=["engines", "sizes", "calls", "derivation", "robots"], help="one part alone")
+    parser.add_argument("--only", choices=PARTS, help="one part alone")
     options = parser.parse_args()
     console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
     if options.only in (None, "engines"):
@@ -157,6 +158,10 @@ def main() -> None:
         derivation.table(console, options.limit or 900.0)
     if options.only in (None, "robots"):
         robots.table(console)
+    if options.only in (None, "chains"):
+        chains.table(console)
+    if options.only in (None, "simulation"):
+        simulation.table(console)
 
 
 if __name__ == "__main__":
