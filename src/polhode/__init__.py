@@ -8,6 +8,8 @@ formats       URDF, MJCF and TOML files
 kinematics    poses, twists and Jacobians of the tree
 formulations  one file per paper, from kinematics to the terms of the equations
 equations     the equations of motion in canonical form, and their compiled calls
+simulate      integrators, constraints that hold, trajectories
+view          plots and animations
 cli           the command `polhode`
 
     import polhode as ph
@@ -15,6 +17,7 @@ cli           the command `polhode`
     eq = ph.formulate(model)
     dyn = eq.compile()
     dyn.forward_dynamics(q, u, tau)
+    ph.simulate(dyn, q0, u0, t_end=10)
 """
 
 from __future__ import annotations
@@ -30,13 +33,16 @@ _PUBLIC = {
     "planar spherical free weld",
     "formats": "load save",
     "kinematics": "configuration kinematic_matrix joint_map locked",
+    "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics",
+    "simulate": "simulate simulate_many assemble Sampled Trajectory",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
 
 if TYPE_CHECKING:
     from .equations import Dynamics, Equations, formulate
     from .formats import load, save
+    from .formulations import suggest_speeds
     from .graph import (
         Expr,
         Matrix,
@@ -76,6 +82,7 @@ if TYPE_CHECKING:
         universal,
         weld,
     )
+    from .simulate import Sampled, Trajectory, assemble, simulate, simulate_many
 
 
 def __getattr__(name: str) -> Any:
@@ -102,6 +109,9 @@ __all__ = [
     "Matrix",
     "Model",
     "ModelError",
+    "Sampled",
+    "Trajectory",
+    "assemble",
     "atan2",
     "compound",
     "configuration",
@@ -124,10 +134,13 @@ __all__ = [
     "revolute",
     "save",
     "screw",
+    "simulate",
+    "simulate_many",
     "sin",
     "spherical",
     "sqrt",
     "substitute",
+    "suggest_speeds",
     "symbol",
     "symbols",
     "tan",

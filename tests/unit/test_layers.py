@@ -6,7 +6,19 @@ from pathlib import Path
 import polhode
 
 # in the order of the pipeline
-STAGES = ["graph", "compile", "spatial", "model", "formats", "kinematics", "formulations", "equations", "cli"]
+STAGES = [
+    "graph",
+    "compile",
+    "spatial",
+    "model",
+    "formats",
+    "kinematics",
+    "formulations",
+    "equations",
+    "view",
+    "simulate",
+    "cli",
+]
 ROOT = Path(polhode.__file__).parent
 
 

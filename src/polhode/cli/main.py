@@ -25,7 +25,8 @@ Floating = Annotated[bool, typer.Option("--floating", help="Give the root of a U
 Angles = Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")]
 Passive = Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")]
 Method = Annotated[
-    str | None, typer.Option(help="poincare, lagrange or denoc; by default what suits the file.", show_default=False)
+    str | None,
+    typer.Option(help="poincare, lagrange, denoc, kane; by default what suits the file.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Parameters = Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')]
@@ -39,7 +40,7 @@ USAGE = cast(
 def main() -> NoReturn:
     """Run the command line; faults become one message and exit code 1, wrong usage exit code 2."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # of a command that ended with typer.Exit
     except BrokenPipeError:
         sys.stderr.close()  # the reader has seen enough
         sys.exit(0)
@@ -51,7 +52,7 @@ def main() -> NoReturn:
     except (ValueError, TypeError, KeyError, OSError, MemoryError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         _fail(text, list(getattr(error, "faults", [])), 1)
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(text: str, faults: list[str], code: int) -> NoReturn:
@@ -183,3 +184,60 @@ def evaluate(
         _print(found)
     else:
         print(evaluation_text(found))
+
+
+@app.command()
+def simulate(
+    file: File,
+    t: Annotated[float, typer.Option("--t", help="Seconds to simulate.", show_default=False)],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1; may be repeated.")
+    ] = None,
+    tau: Annotated[
+        list[str] | None, typer.Option("--tau", help='A force law: "elbow_dot=-2*elbow + sin(t)"; may be repeated.')
+    ] = None,
+    integrator: Annotated[
+        str, typer.Option("--integrator", help="dop853, dopri5, rodas5p (stiff); rk4, midpoint, euler.")
+    ] = "dop853",
+    step: Annotated[float | None, typer.Option(help="Step of rk4, midpoint and euler.", show_default=False)] = None,
+    every: Annotated[float | None, typer.Option("--every", help="Seconds between outputs.", show_default=False)] = None,
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-9,
+    atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-9,
+    plot: Annotated[Path | None, typer.Option(help="Draw the motion: a PNG, SVG or PDF file.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Animate it: an HTML, GIF or MP4 file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the motion as CSV.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write the motion as Parquet.")] = None,
+    hdf5: Annotated[Path | None, typer.Option(help="Write the motion as HDF5.")] = None,
+    method: Method = None,
+    floating: Floating = False,
+    angles: Angles = False,
+    passive: Passive = False,
+    parameters: Parameters = "",
+    as_json: Json = False,
+) -> None:
+    """Simulate a machine from an initial state; loops are closed first, what was set is kept."""
+    from polhode.equations import formulate
+    from polhode.simulate import assemble
+    from polhode.simulate import simulate as run
+
+    from .simulation import forces, initial, summary, write
+
+    dynamics = formulate(_load(file, floating, angles, passive, parameters), method=method).compile()
+    if dynamics.parameters:
+        listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
+        raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
+    q0, u0 = initial(settings or [], dynamics.equations)
+    laws = forces(tau or [], dynamics.equations)
+    state = assemble(dynamics, q0, u0, keep=[*q0, *u0])
+    found = run(
+        dynamics, *state, t_end=t, tau=laws or None, method=integrator, step=step, output=every, rtol=rtol, atol=atol
+    )
+    asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
+    written = write(found, asked)
+    if as_json:
+        _print(summary(found, written))
+    else:
+        print(found.audit())
+        print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
+    if not found.outcome.finished:
+        raise typer.Exit(1)

@@ -40,8 +40,9 @@ class Dynamics:
         self.values = parameter_values(equations, values)
         left = [s for s in equations.parameters if s not in self.values]
         self.parameters: tuple[str, ...] = tuple(str(s.value) for s in left)
-        self.timed: bool = TIME in free_symbols(equations.Q)
+        self.timed: bool = TIME in free_symbols([*equations.Q, *equations.kinematics.quasi.values()])
         self._markers: dict[tuple[str, ...], Any] = {}
+        self.kept: dict[Any, Any] = {}  # what simulations made of it
 
     def _compile(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
         """Compile one call, with t and p as inputs only where it uses them."""

@@ -1,10 +1,11 @@
 """The equations of motion in canonical form.
 
-    qdot = N(q) u
-    M(q) udot + c(q, u) = Q(q, u, t) + tau
+    qdot = N(q) u               (+ X(q, t) where speeds or embedded constraints depend on time)
+    M(q) udot + c(q, u) = Q(q, u, t) + tau + J(q, t)^T lam
+    J(q, t) udot + gamma(q, u, t) = 0
 
 `c` holds every velocity and gravity term, `Q` the model's own force laws,
-`tau` what acts on the speeds from outside.
+`tau` what acts on the speeds from outside, `lam` the reactions of constraints.
 """
 
 from __future__ import annotations
@@ -14,39 +15,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polhode.formulations import Terms, denoc, lagrange, poincare
+from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
+from polhode.formulations.kane import Kane
+from polhode.formulations.kane_reactions import reaction
 from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size, zeros
 from polhode.graph.printing import READABLE
-from polhode.kinematics import Kinematics, derive
+from polhode.kinematics import Constraints, Kinematics, Recast, constrain
 from polhode.model import TIME, Model
 
 from .views import SympyEquations, latex
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
-
-METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}
-
-
-def formulate(model: Model, method: str | None = None) -> Equations:
-    """Derive the equations of motion of a model.
-
-    method : "poincare" and "denoc", in the speeds of the model's joints, or
-             "lagrange", in the rates of its coordinates. None takes "denoc", the
-             fastest, for robots from URDF and MJCF files, and "poincare", the
-             most readable, for others.
-    """
-    if not isinstance(model, Model):
-        raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
-    if method is None:
-        method = "denoc" if model.literal else "poincare"
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
-    kin = derive(model, rates=method == "lagrange")
-    return Equations(model=model, method=method, terms=METHODS[method](kin))
-
 
 SMALL = 1500  # operations written out; what is no longer is for reading
 
@@ -147,8 +129,26 @@ class Equations:
     def parameters(self) -> tuple[Expr, ...]:
         """The symbols that need a value before anything can be computed, in order of name."""
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
+        found |= free_symbols([*self.constraints.phi, *self.constraints.own])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The model's constraints: phi, psi, J, gamma, row by row."""
+        return constrain(self.kinematics)
+
+    @cached_property
+    def kane(self) -> Kane:
+        """Partial velocities and generalised forces, in the speeds of these equations."""
+        return Kane(kinematics=self.kinematics)
+
+    def reaction(self, name: str, axes: str = "marker") -> Matrix:
+        """What a joint exerts on its body, (6,), moment about the body's origin first, in its axes or the "world"'s.
+
+        Also of a constraint, a force for each of its rows. In q, u and `eq.kane.udot`.
+        """
+        return reaction(self.kane, name, axes)
 
     def pose(self, marker: str) -> Matrix:
         """The 4 x 4 pose of a marker or body in the world. The paper's XEndEf."""
@@ -172,6 +172,8 @@ class Equations:
 
         The element C is that of Saha and Goel, whichever method made the equations.
         """
+        if isinstance(self.kinematics, Recast):
+            raise ValueError("Elements are explained in the speeds of the joints. Use formulate(model).explain(...).")
         return explain(self.kinematics, row, column, of)
 
     def op_counts(self) -> dict[str, int]:

@@ -111,9 +111,12 @@ def latex(equations: Equations, simplify: bool = False) -> str:
     q, u = ([str(s.value) for s in part] for part in (eq.q, eq.u))
     N, M, c, Q = map(written, views)
     lines = [f"{written(to_sympy(s))} &= {written(to_sympy(e))}" for s, e in definitions]
-    if not (identity(len(u)) == eq.N and u == [f"{name}_dot" for name in q]):
+    drift = eq.kinematics.drift
+    drifting = any(e != 0 for e in drift)
+    if drifting or not (identity(len(u)) == eq.N and u == [f"{name}_dot" for name in q]):
         rates = column([symbol_latex(f"{name}_dot") for name in q])
-        lines.append(f"{rates} &= {N} {column([symbol_latex(name) for name in u])}")
+        rest = f" + {written(to_sympy(drift))}" if drifting else ""
+        lines.append(f"{rates} &= {N} {column([symbol_latex(name) for name in u])}{rest}")
     force = f"{Q} + " if forced else ""
     tau = column([rf"\tau_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in u])
     lines.append(f"{M} {column([symbol_latex(f'{name}_dot') for name in u])} + {c} &= {force}{tau}")

@@ -16,6 +16,7 @@ from pathlib import Path
 from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, weld
 from polhode.spatial import Pose
 
+from .mjcf_equalities import READ, Named, read_equality
 from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
@@ -64,10 +65,10 @@ def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passiv
     with faults.caught():
         reader = _Reader(root, passive, faults)
         reader.read_bodies()
-        reader.read_equalities()
         reader.note_the_rest()
         reader.add_bodies()
         settle_names(reader.builder)
+        reader.read_equalities()
         faults.raise_any()
         return reader.builder.build().merged()
     raise ModelError(faults.found, source)
@@ -83,6 +84,7 @@ class _Reader:
         self.builder = Builder(root.get("model") or "model", gravity=_gravity(root, faults), literal=True)
         self.bodies: list[_Body] = []
         self.sites: list[tuple[str, str, Pose]] = []
+        self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body
         inside = [e for world in root.all("worldbody") for e in world.walk()]
         self.taken = {tag: {e.get("name") for e in inside if e.tag == tag} for tag in ("body", "joint")}
         self.taken["joint"] |= {e.get("name") for e in inside if e.tag == "freejoint"}
@@ -191,6 +193,7 @@ class _Reader:
             marker = self.unique("body", f"{name}_site")
             self.builder.note(f"Site {name!r} is called {marker!r} here: a body has its name.")
         self.sites.append((marker, body.name, X))
+        self.named_sites[name] = (marker, body.name)
 
     def read_joint(self, item: _Item, body: _Body) -> None:
         element = item.element
@@ -250,19 +253,27 @@ class _Reader:
             )
 
     def read_equalities(self) -> None:
-        """Read <equality><joint> where it is linear; note the others."""
-        refs = {read.joint.name: read.ref for body in self.bodies for read in body.joints if read.joint.nq == 1}
-        for element in [e for section in self.root.all("equality") for e in section.all("joint")]:
-            first, second = element.get("joint1") or "", element.get("joint2") or ""
-            what = f"Equality of joints {first!r:.60} and {second!r:.60}"
-            a = numbers(element, "polycoef", 5, f"{what}: polycoef", self.faults, (0, 1, 0, 0, 0), least=1)
-            a = [*a, *[0, 1, 0, 0, 0][len(a) :]]
-            if any(a[2:]) or not second or element.get("active") == "false":
-                self.builder.note(f"{what} is not read: only active ones between two joints, of first degree, are.")
-            elif first not in refs or second not in refs:
-                self.faults.add(f"{what}: expected the names of two hinges or slides.")
-            else:
-                self.builder.coupling(first, second, a[1], refs[first] + a[0] - a[1] * refs[second])
+        """Read what holds bodies and joints together."""
+        found = [e for section in self.root.all("equality") for e in section.all(*READ)]
+        flags = [flag for option in self.root.all("option") for flag in option.all("flag")]
+        if found and any(flag.get(key) == "disable" for flag in flags for key in ("equality", "constraint")):
+            self.builder.note("<equality> is not read: a <flag> disables it.")
+            return
+        places, hosts = {WORLD: Pose.identity()}, {WORLD: WORLD}
+        for body in self.bodies:
+            places[body.name] = places[body.parent] @ body.X_PB
+            hosts[body.name] = body.name if body.joints else hosts[body.parent]
+        refs = {read.joint.name: read.ref for body in self.bodies for read in body.joints}
+        single = [body.joint for body in self.builder.bodies if body.joint.nq == 1]
+        named = Named(
+            places=places,
+            hosts=hosts,
+            sites=self.named_sites,
+            joints={joint.name: (joint.coordinates()[0], refs[joint.name]) for joint in single},
+        )
+        for element in found:
+            with self.faults.caught():
+                read_equality(self.classes.filled(element, None, "equality"), named, self.builder, self.faults)
 
     def note_the_rest(self) -> None:
         """Note once per kind what is not read."""
@@ -271,7 +282,7 @@ class _Reader:
             if section.tag in _NOT_READ:
                 counts[f"<{section.tag}>"] += len(section.children)
             elif section.tag == "equality":
-                counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag != "joint")
+                counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag not in READ)
             elif section.tag == "option":
                 counts.update(_unread_options(section))
         for kind, n in counts.items():

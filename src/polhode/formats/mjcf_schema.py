@@ -39,6 +39,8 @@ _PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
         fromto gap group hfield margin mass material mesh name priority rgba shellinertia size solimp solmix solref
         surfacevel type user""",
     "site": "class fromto group material mesh name rgba size type user",
+    "connect": "active anchor body1 body2 class name site1 site2 solimp solref",
+    "weld": "active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale",
     "equality": "active class joint1 joint2 name polycoef solimp solref",  # <equality> <joint>
 }
 _PLACED = ("body", "frame", "inertial", "geom", "site")
@@ -83,8 +85,9 @@ def _check_equalities(section: Element, unknown: Unknown, faults: Faults) -> Non
     for element in section.children:
         if element.tag not in _EQUALITIES:
             _add_unknown(element, "<equality>", _EQUALITIES, faults)
-        elif element.tag == "joint":
-            unknown.check(element, ATTRIBUTES["equality"], "<equality> <joint>")
+        elif element.tag in ("connect", "weld", "joint"):
+            known = ATTRIBUTES["equality" if element.tag == "joint" else element.tag]
+            unknown.check(element, known, f"<equality> <{element.tag}>")
 
 
 def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:

@@ -64,15 +64,15 @@ class Classes:
                 self.attributes["main"] = made
             waiting += [(child, name) for child in reversed(element.children) if child.tag == "default"]
 
-    def filled(self, element: Element, inherited: str | None) -> Element:
-        """The element with the defaults of its class, of the class it inherits, or of all."""
+    def filled(self, element: Element, inherited: str | None, tag: str = "") -> Element:
+        """The element with the defaults of its class, of the class it inherits, or of all; of another tag if given."""
         name = element.get("class") or inherited or "main"
         if name not in self.attributes:
             self.faults.add(
                 f"<{element.tag}> on line {element.line}: default class {name!r:.60} does not exist. "
                 f"There are {', '.join(map(repr, list(self.attributes)[:8]))}."
             )
-        defaults = self.attributes.get(name, {}).get(element.tag, {})
+        defaults = self.attributes.get(name, {}).get(tag or element.tag, {})
         return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
 
 

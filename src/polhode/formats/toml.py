@@ -19,6 +19,7 @@ from polhode.model import (
     Faults,
     Model,
     ModelError,
+    Relation,
     SpeedForce,
     named,
 )
@@ -26,6 +27,7 @@ from polhode.model.builder import GRAVITY
 from polhode.model.errors import fault
 from polhode.spatial import Inertia
 
+from .toml_constraints import CONSTRAINTS, read_constraint
 from .toml_joints import read_joint
 from .toml_values import Values, ours, printable
 
@@ -42,8 +44,10 @@ TABLES = {  # array of tables: (required keys, other keys)
     "force": (("speed", "value"), {"name"}),
     "potential": (("energy",), {"name"}),
     "coupling": (("coordinate", "of"), {"ratio", "offset"}),
+    **CONSTRAINTS,
 }
-_TOP = {"name", "gravity", "symbols", "constants", "definitions", "force_order", "notes", "literal", *TABLES}
+_TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", *TABLES}
+_TOP |= {"force_order", "constraint_order"}
 
 
 def read_toml(text: str, source: str = "") -> Model:
@@ -91,12 +95,18 @@ class _Reader(Values):
             for table in self._tables(data, kind):
                 with self.faults.caught(), ours(kind.capitalize()):
                     getattr(self, f"_{kind}")(build, table)
-        self._order(build, data)
+        for kind in CONSTRAINTS:
+            for table in self._tables(data, kind):
+                with self.faults.caught(), ours(_title(kind)):
+                    read_constraint(kind, table, self, build)
+        self._order(build.forces, data, "force")
+        self._order(build.constraints, data, "constraint")
         for note in self.words(data.get("notes", []), "Model: notes"):
             build.note(note)
         if not self.complete:  # what refers to a joint that was not read is not a fault of its own
             build.forces = [f for f in build.forces if not isinstance(f, SpeedForce)]
-            build.couplings = []
+            build.constraints = [c for c in build.constraints if not isinstance(c, Relation)]
+            build.couplings, build.variables = [], []
         with self.faults.caught(), ours(what):
             made = build.build()
         self.faults.raise_any()
@@ -163,7 +173,7 @@ class _Reader(Values):
             label = next(
                 (v for k in ("name", "speed", "marker", "coordinate") if isinstance(v := table.get(k), str)), ""
             )
-            what = f"{kind.capitalize()} {label!r}" if label else f"{kind.capitalize()} number {i + 1}"
+            what = f"{_title(kind)} {label!r}" if label else f"{_title(kind)} number {i + 1}"
             self.keys(table, what, needs, takes)
             if kind in ("body", "marker") or all(key in table for key in needs):
                 yield table
@@ -182,7 +192,7 @@ class _Reader(Values):
         welded = table.get("welded")
         build.body(
             name,
-            joint=made or named.weld(name=name),
+            joint=made or named.revolute(name=f"joint of body {i + 1}"),
             parent=self.word(table, "parent", what, WORLD),
             mass=self.either(const(0), self.quantity, table.get("mass", 0), f"{what}: mass"),
             at=self.either(zero, self.vector, table.get("at", _ORIGIN), f"{what}: at"),
@@ -251,12 +261,17 @@ class _Reader(Values):
         a, b = (self.quantity(table.get(k, v), f"{what}: {k}") for k, v in (("ratio", 1), ("offset", 0)))
         build.coupling(names[0], names[1], a, b)
 
-    def _order(self, build: Builder, data: dict[str, Any]) -> None:
-        """Put the forces in the order of their names in force_order."""
-        if "force_order" not in data or self.faults.found:
+    def _order(self, parts: list[Any], data: dict[str, Any], kind: str) -> None:
+        """Put the forces or constraints in the order of their names."""
+        key = f"{kind}_order"
+        if key not in data or self.faults.found:
             return
-        names = self.words(data["force_order"], "Model: force_order")
-        if sorted(names) != sorted(force.name for force in build.forces):
-            self.faults.add("Model: force_order does not name every force once. Correct it, or leave it out.")
+        names = self.words(data[key], f"Model: {key}")
+        if sorted(names) != sorted(part.name for part in parts):
+            self.faults.add(f"Model: {key} does not name every {kind} once. Correct it, or leave it out.")
         else:
-            build.forces.sort(key=lambda force: names.index(force.name))
+            parts.sort(key=lambda part: names.index(part.name))
+
+
+def _title(kind: str) -> str:
+    return kind.replace("_", " ").capitalize()

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from polhode.graph import Expr, cross
+from polhode.graph import cross
 from polhode.model import Joint, Limits, ModelError, Part
 from polhode.model.errors import fault
 
 from .toml_joints import read_joint
+from .toml_values import axis_text
 
 
 def joint_table(joint: Joint, name: str) -> dict[str, Any]:
@@ -53,21 +54,21 @@ def _named_tables(joint: Joint) -> Iterator[dict[str, Any]]:
         case "revolute":
             yield _revolute(joint.parts[0])
         case "prismatic":
-            yield {"type": "prismatic", "axis": _axis(second)}
+            yield {"type": "prismatic", "axis": axis_text(second)}
         case "screw":
             pitch = next((b / a for a, b in zip(first, second, strict=True) if a != 0), 0)
-            yield {"type": "screw", "axis": _axis(first), "pitch": pitch}
+            yield {"type": "screw", "axis": axis_text(first), "pitch": pitch}
         case "cylindrical" | "planar":
-            yield {"type": joint.kind, "axis": _axis(first)}
+            yield {"type": joint.kind, "axis": axis_text(first)}
         case "universal":
-            yield {"type": "universal", "axes": [_axis(list(part.H[:3, 0])) for part in joint.parts]}
+            yield {"type": "universal", "axes": [axis_text(list(part.H[:3, 0])) for part in joint.parts]}
         case "spherical" | "free":
             yield {"type": joint.kind, **quaternion}
 
 
 def _revolute(part: Part) -> dict[str, Any]:
     a, v = part.H[:3, 0], part.H[3:, 0]
-    row = {"type": "revolute", "axis": _axis(list(a))}
+    row = {"type": "revolute", "axis": axis_text(list(a))}
     if any(e != 0 for e in v):
         row["at"] = list(cross(a, v))
     return row
@@ -76,7 +77,7 @@ def _revolute(part: Part) -> dict[str, Any]:
 def _part(part: Part) -> dict[str, Any]:
     """A part of a compound joint: to turn or slide if it does no more, else its joint map."""
     if part.nu == 1:
-        plain = [_revolute(part), {"type": "prismatic", "axis": _axis(list(part.H[3:, 0]))}]
+        plain = [_revolute(part), {"type": "prismatic", "axis": axis_text(list(part.H[3:, 0]))}]
         for row in plain:
             try:
                 if read_joint(row, None, "part", inside=True).parts == (part,):
@@ -93,15 +94,6 @@ def _map(part: Part) -> dict[str, Any]:
     if part.basis.shape != part.H.shape:
         row["nonholonomic"] = True
     return row
-
-
-def _axis(entries: list[Expr]) -> Any:
-    """An axis by its letter, if it has one."""
-    for k, letter in enumerate("xyz"):
-        for sign, prefix in ((1, ""), (-1, "-")):
-            if all(e == (sign if i == k else 0) for i, e in enumerate(entries)):
-                return prefix + letter
-    return entries
 
 
 def _options(joint: Joint, name: str) -> dict[str, Any]:

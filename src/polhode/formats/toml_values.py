@@ -102,6 +102,15 @@ def printable(name: str) -> bool:
     return bool(name.strip()) and name.isprintable()
 
 
+def axis_text(entries: list[Expr]) -> Any:
+    """An axis by its letter, if it has one."""
+    for k, letter in enumerate("xyz"):
+        for sign, prefix in ((1, ""), (-1, "-")):
+            if all(e == (sign if i == k else 0) for i, e in enumerate(entries)):
+                return prefix + letter
+    return entries
+
+
 @contextmanager
 def ours(what: str) -> Iterator[None]:
     """Make a fault of any arithmetic that fails on odd numbers."""

@@ -10,6 +10,7 @@ from typing import Any
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, tree_size, zeros
 from polhode.model import (
     Body,
+    Constraint,
     Marker,
     MarkerWrench,
     Model,
@@ -22,6 +23,7 @@ from polhode.spatial import Inertia, Pose
 
 from .expression_text import is_plain, restored, write
 from .toml import read_toml
+from .toml_constraints import CONSTRAINTS, TABLE_OF, constraint_table
 from .toml_joint_writer import joint_table
 
 _LONGEST = 80  # operations in one text
@@ -61,7 +63,7 @@ class _Writer:
         bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
         couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
         fixed = [*bodies, *markers, *model.gravity]
-        moving = [*(e for force in model.forces for e in force.expressions()), *couplings]
+        moving = [*(e for part in (*model.forces, *model.constraints) for e in part.expressions()), *couplings]
         self.symbols = sorted(
             {str(s.value) for s in free_symbols([*fixed, *moving])} - {*model.coordinates, *model.speeds, "t"}
         )
@@ -97,6 +99,7 @@ class _Writer:
         for c in model.couplings:
             row = {"coordinate": c.coordinate, "of": c.of, "ratio": c.ratio, "offset": c.offset}
             blocks.append(self._table("coupling", row))
+        blocks += [self._table(_kind(c), constraint_table(c)) for c in model.constraints]
         return "\n\n".join(blocks) + "\n"
 
     def _top(self) -> str:
@@ -111,6 +114,9 @@ class _Writer:
         kinds = [list(_KINDS).index(type(force)) for force in model.forces]
         if kinds != sorted(kinds):
             top["force_order"] = [force.name for force in model.forces]
+        kinds = [list(CONSTRAINTS).index(_kind(c)) for c in model.constraints]
+        if kinds != sorted(kinds):
+            top["constraint_order"] = [c.name for c in model.constraints]
         return self._lines(top)
 
     def _definitions(self, key: str, definitions: list[tuple[Expr, Expr]]) -> str:
@@ -215,6 +221,10 @@ def _moments(m: Matrix) -> Any:
     return diagonal if all(e == 0 for e in off) else diagonal + off
 
 
+def _kind(constraint: Constraint) -> str:
+    return TABLE_OF.get(type(constraint), "rolling")
+
+
 def _force(force: Any) -> dict[str, Any]:
     match force:
         case SpringDamper():
@@ -226,6 +236,3 @@ def _force(force: Any) -> dict[str, Any]:
         case SpeedForce():
             return {"name": force.name, "speed": force.speed, "value": force.value}
     return {"name": force.name, "energy": force.energy}
-
-
-# joints

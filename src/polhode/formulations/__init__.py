@@ -3,7 +3,8 @@
 Every formulation is a function of `Kinematics` that returns `Terms`.
 """
 
-from . import denoc, lagrange, poincare
+from . import denoc, kane, lagrange, poincare
+from .kane_suggest import suggest_speeds
 from .terms import Terms
 
-__all__ = ["Terms", "denoc", "lagrange", "poincare"]
+__all__ = ["Terms", "denoc", "kane", "lagrange", "poincare", "suggest_speeds"]

@@ -1,15 +1,22 @@
 """Poses, twists and Jacobians by recursion over the tree."""
 
+from .constraints import Constraints, constrain
+from .generalised import generalised
 from .joint import configuration, exponential, joint_map, kinematic_matrix, locked
 from .reduce import reduced
+from .speeds import Recast
 from .tree import Kinematics, Link, derive
 
 __all__ = [
+    "Constraints",
     "Kinematics",
     "Link",
+    "Recast",
     "configuration",
+    "constrain",
     "derive",
     "exponential",
+    "generalised",
     "joint_map",
     "kinematic_matrix",
     "locked",

@@ -17,17 +17,20 @@ from polhode.graph import (
     as_matrix,
     cos,
     cross,
+    free_symbols,
     identity,
     inverse,
     matrix,
     op_counts,
     sin,
+    symbol,
     vector,
     zeros,
 )
-from polhode.model import Joint, Model, Part, weld
+from polhode.model import Constraint, Joint, Model, Part, Relation, SpeedForce, weld
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.model.errors import closest
+from polhode.model.model import rigid_hosts, tied, with_values
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
 from polhode.spatial.rotation import length
 
@@ -214,13 +217,42 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
         if name not in names:
             raise KeyError(f"There is no joint {name!r}. {closest(name, names)}")
     bodies = []
+    held: dict[Expr, Expr] = {}
     for body in model.bodies:
         if body.joint.name in given and body.joint.nu:
             value = given[body.joint.name]
             at = body.joint.neutral() if value is None else [value] if isinstance(value, (int, float)) else value
+            held |= {symbol(name): as_expr(x) for name, x in zip(body.joint.coordinates(), at, strict=True)}
+            held |= {symbol(name): as_expr(0) for name in body.joint.speeds()}
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
-    gone = set(model.coordinates) - {name for body in bodies for name in body.joint.coordinates()}
-    couplings = tuple(c for c in model.couplings if not {c.coordinate, c.of} & gone)
-    return replace(model, bodies=tuple(bodies), couplings=couplings).merged()
+    bare = replace(model, bodies=tuple(bodies), forces=(), couplings=(), constraints=())
+    return _with_rest(bare, model, held).merged()
+
+
+def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
+    """Give bodies of which some are held the forces and constraints that still act on them.
+
+    A coordinate that follows a held one, or leads it, is kept in place by a constraint.
+    """
+    hosts = rigid_hosts(bare.bodies, bare.markers)
+    moving = {symbol(name) for name in (*bare.coordinates, *bare.speeds)}
+    couplings = tuple(c for c in model.couplings if not {symbol(c.coordinate), symbol(c.of)} & held.keys())
+    followers = [
+        Relation(name=c.name, value=symbol(c.coordinate) - c.ratio * symbol(c.of) - c.offset)
+        for c in model.couplings
+        if c not in couplings
+    ]
+    kept: list[Constraint] = []
+    notes = list(model.notes)
+    for c in (*followers, *model.constraints):
+        part = with_values(c, held)
+        acts = free_symbols(part.value) & moving if isinstance(part, Relation) else tied(part, hosts) is None
+        if acts:
+            kept.append(part)
+        else:
+            notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
+    forces = [f for f in model.forces if not (isinstance(f, SpeedForce) and symbol(f.speed) in held)]
+    acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
+    return replace(bare, forces=acting, couplings=couplings, constraints=tuple(kept), notes=tuple(notes))

@@ -80,6 +80,11 @@ class Kinematics:
             first += block.shape[1]
         return vector(found)
 
+    @cached_property
+    def drift(self) -> Matrix:
+        """The part of q_dot without speeds, (nq,)."""
+        return zeros(len(self.q))
+
     def pulled(self, slopes: Matrix) -> Matrix:
         """N^T times a vector of the coordinates, joint by joint."""
         found: list[Expr] = []

@@ -2,6 +2,7 @@
 
 from .body import WORLD, Body, Marker
 from .builder import Builder
+from .constraints import Constraint, KnifeEdge, Loop, Relation, Rolling
 from .errors import Faults, ModelError
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
@@ -13,18 +14,23 @@ __all__ = [
     "WORLD",
     "Body",
     "Builder",
+    "Constraint",
     "Coupling",
     "Faults",
     "Force",
     "Joint",
+    "KnifeEdge",
     "Limits",
+    "Loop",
     "Marker",
     "MarkerWrench",
     "Model",
     "ModelError",
     "Part",
     "Potential",
+    "Relation",
     "Report",
+    "Rolling",
     "SpeedForce",
     "SpringDamper",
     "compound",

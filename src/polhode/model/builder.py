@@ -6,11 +6,13 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
+from polhode.graph import symbol
 from polhode.spatial import Pose
 
 from . import values
 from .body import WORLD, Body, Marker
-from .errors import fault
+from .constraints import LOOPS, SHAPES, Constraint, KnifeEdge, Loop, Relation, Rolling
+from .errors import Faults, closest, fault
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint
 from .model import Model
@@ -44,6 +46,8 @@ class Builder:
         self.markers: list[Marker] = []
         self.forces: list[Force] = []
         self.couplings: list[Coupling] = []
+        self.constraints: list[Constraint] = []
+        self.variables: list[tuple[str, str, str]] = []  # that must exist: constraint, "coordinate" or "speed", name
         self.notes: list[str] = []
 
     def body(
@@ -104,7 +108,7 @@ class Builder:
 
     def spring(self, a: str, b: str, *, stiffness: Any, length: Any, damping: Any = 0, name: str = "") -> None:
         """Put a spring and damper between two markers or bodies' origins."""
-        name = name or self._unique(f"spring {a} {b}")
+        name = name or self.unique_name(f"spring {a} {b}")
         found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
                  (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
         for key, e in zip(("stiffness", "length", "damping"), found, strict=True):
@@ -116,7 +120,7 @@ class Builder:
         self, marker: str, *, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: str = "world", name: str = ""
     ) -> None:
         """Apply a force and torque at a marker, in the axes of "world" or of the "marker"."""
-        name = name or self._unique(f"wrench at {marker}")
+        name = name or self.unique_name(f"wrench at {marker}")
         if axes not in ("world", "marker"):
             raise fault(f'Wrench {name!r}: axes is {axes!r:.60}, expected "world" or "marker".')
         self.forces.append(
@@ -131,17 +135,17 @@ class Builder:
 
     def force(self, speed: str, value: Any, name: str = "") -> None:
         """Apply a generalised force to a speed: any expression of q, u, t and parameters."""
-        name = name or self._unique(f"force on {speed}")
+        name = name or self.unique_name(f"force on {speed}")
         self.forces.append(SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
 
     def potential(self, energy: Any, name: str = "") -> None:
         """Add a potential energy: any expression of q and parameters."""
-        name = name or self._unique("potential")
+        name = name or self.unique_name("potential")
         self.forces.append(Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
 
-    def _unique(self, name: str) -> str:
-        """A name for a force that has none, counted where it is taken."""
-        taken = {force.name for force in self.forces}
+    def unique_name(self, name: str) -> str:
+        """A name for a part that has none, counted where it is taken."""
+        taken = {part.name for part in (*self.forces, *self.couplings, *self.constraints)}
         return next(n for n in chain([name], (f"{name} {k}" for k in count(2))) if n not in taken)
 
     def coupling(self, coordinate: str, of: str, ratio: Any = 1, offset: Any = 0) -> None:
@@ -150,12 +154,92 @@ class Builder:
         a, b = values.scalar(ratio, f"{what}: ratio"), values.scalar(offset, f"{what}: offset")
         self.couplings.append(Coupling(coordinate=coordinate, of=of, ratio=a, offset=b))
 
+    def loop(self, a: str, b: str, kind: str = "point", *, axis: Any = "z", length: Any = None, name: str = "") -> None:
+        """Close a loop: hold two markers together, entirely or in part.
+
+        kind   : "point", "axis", "plane", "distance", "parallel", "orientation", "hinge",
+                 "cylinder", "slider" or "weld"
+        axis   : where one matters, the same in both markers
+        length : of a "distance"
+        """
+        name = name or self.unique_name(f"{kind} {a} {b}")
+        what = f"Constraint {name!r}"
+        if kind not in LOOPS:
+            raise fault(f"{what}: kind {kind!r:.60} is unknown. {closest(kind, LOOPS)}")
+        if (length is not None) != (kind == "distance"):
+            said = "has no length" if length is None else "has a length"
+            raise fault(f'{what}: {said}, expected one for kind "distance" and for no other.')
+        self.constraints.append(
+            Loop(
+                name=name,
+                kind=kind,
+                ends=(a, b),
+                axis=values.axis(axis, f"{what}: axis"),
+                length=values.scalar(1 if length is None else length, f"{what}: length"),
+            )
+        )
+
+    def constraint(self, value: Any, name: str = "") -> None:
+        """Keep an expression at zero: of q, t and parameters, or also of speeds, linear in them."""
+        name = name or self.unique_name("constraint")
+        self.constraints.append(Relation(name=name, value=values.scalar(value, f"Constraint {name!r}: value")))
+
+    def gear(self, a: str, b: str, ratio: Any, name: str = "") -> None:
+        """Mesh two speeds: u_a = ratio u_b."""
+        name = name or self.unique_name(f"gear {a} {b}")
+        self.variables += [(name, "speed", a), (name, "speed", b)]
+        self.constraint(symbol(a) - values.scalar(ratio, f"Constraint {name!r}: ratio") * symbol(b), name)
+
+    def prescribe(self, coordinate: str, value: Any, name: str = "") -> None:
+        """Make a coordinate follow a law of time."""
+        name = name or self.unique_name(f"law of {coordinate}")
+        self.variables.append((name, "coordinate", coordinate))
+        self.constraint(symbol(coordinate) - values.scalar(value, f"Constraint {name!r}: value"), name)
+
+    def knife_edge(self, marker: str, *, axis: Any = "y", name: str = "") -> None:
+        """Allow the origin of a marker no velocity along an axis of it, as a blade or a wheel does."""
+        name = name or self.unique_name(f"knife edge {marker}")
+        self.constraints.append(
+            KnifeEdge(name=name, marker=marker, axis=values.axis(axis, f"Constraint {name!r}: axis"))
+        )
+
+    def rolling(
+        self, wheel: str, ground: str = WORLD, *, radius: Any, axis: Any = "y", shape: str = "disc", name: str = ""
+    ) -> None:
+        """Let a thin disc or a sphere roll without slip on the plane across the z axis of a marker.
+
+        wheel : a marker at its centre, with the axis of the disc
+        """
+        name = name or self.unique_name(f"rolling {wheel}")
+        what = f"Constraint {name!r}"
+        if shape not in SHAPES:
+            raise fault(f'{what}: shape is {shape!r:.60}, expected "disc" or "sphere".')
+        r = values.scalar(radius, f"{what}: radius")
+        if (x := values.number_of(r)) is not None and not x > 0:
+            raise fault(f"{what}: radius is {x:g}, expected more than 0.")
+        unit = values.axis(axis, f"{what}: axis")
+        self.constraints.append(Rolling(name=name, wheel=wheel, ground=ground, radius=r, shape=shape, axis=unit))
+
     def note(self, text: str) -> None:
         """Keep a remark for the report."""
         self.notes.append(text)
 
     def build(self) -> Model:
         """Check everything together and return the model."""
+        faults = Faults()
+        known = {
+            "coordinate": [name for body in self.bodies for name in body.joint.coordinates()],
+            "speed": [name for body in self.bodies for name in body.joint.speeds()],
+        }
+        for owner, kind, name in self.variables:
+            if name not in known[kind]:
+                faults.add(f"Constraint {owner!r}: {kind} {name!r} does not exist. {closest(name, known[kind])}")
+        with faults.caught():
+            model = self._model()
+        faults.raise_any()
+        return model
+
+    def _model(self) -> Model:
         return Model(
             name=self.name,
             bodies=tuple(self.bodies),
@@ -163,6 +247,7 @@ class Builder:
             markers=tuple(self.markers),
             forces=tuple(self.forces),
             couplings=tuple(self.couplings),
+            constraints=tuple(self.constraints),
             notes=tuple(self.notes),
             literal=self.literal,
         )

@@ -65,10 +65,15 @@ Force = SpringDamper | MarkerWrench | SpeedForce | Potential
 class Coupling:
     """A coordinate that follows another: q = ratio * q_of + offset.
 
-    Kept with the model; the equations leave both coordinates free.
+    A constraint like the others: M, c and tau leave both coordinates free, simulations hold it.
     """
 
     coordinate: str
     of: str
     ratio: Expr
     offset: Expr
+
+    @property
+    def name(self) -> str:
+        """The name it has among the constraints."""
+        return f"coupling of {self.coordinate}"

@@ -8,14 +8,15 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
-from polhode.graph import Expr, Matrix, free_symbols, substitute, symbol
+from polhode.graph import Expr, Matrix, diff, free_symbols, substitute, symbol
 from polhode.spatial import Pose
 
 from . import values
 from .algebra import twists
 from .body import WORLD, Body, Marker
+from .constraints import Constraint, Loop, Relation, ends_of, rows_of
 from .errors import Faults, closest, fault
-from .forces import Coupling, Force, MarkerWrench, SpeedForce, SpringDamper
+from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .tree import draw
 from .values import scalar
 
@@ -24,13 +25,14 @@ TIME = symbol("t")
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """Bodies on a tree of joints, with the forces on them.
+    """Bodies on a tree of joints, with the forces on them and the constraints between them.
 
-    bodies    : parents before children, depth first
-    gravity   : (3,), the acceleration of free fall
-    couplings : coordinates that follow others
-    notes     : what a reader left out or found doubtful
-    literal   : take inertias as they are; otherwise an unphysical one is a fault
+    bodies      : parents before children, depth first
+    gravity     : (3,), the acceleration of free fall
+    couplings   : coordinates that follow others
+    constraints : loops, rolling and other laws that hold while the machine moves
+    notes       : what a reader left out or found doubtful
+    literal     : take inertias as they are; otherwise an unphysical one is a fault
 
     Build one with `Builder`, or read one with `load`.
     """
@@ -41,6 +43,7 @@ class Model:
     markers: tuple[Marker, ...] = ()
     forces: tuple[Force, ...] = ()
     couplings: tuple[Coupling, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     notes: tuple[str, ...] = ()
     literal: bool = False
 
@@ -77,7 +80,8 @@ class Model:
         """The symbols that are neither coordinates nor speeds nor time, in order of name."""
         forces = [e for force in self.forces for e in force.expressions()]
         couplings = [e for c in self.couplings for e in (c.ratio, c.offset)]
-        found = free_symbols([*self._constants(), *forces, *couplings])
+        held = [e for constraint in self.constraints for e in constraint.expressions()]
+        found = free_symbols([*self._constants(), *forces, *couplings, *held])
         variables = {symbol(name) for name in (*self.coordinates, *self.speeds)} | {TIME}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
@@ -112,7 +116,7 @@ class Model:
             if name not in known:
                 raise fault(f"{name!r} is no parameter of the model. {closest(name, known)}")
         given = {key: scalar(value, f"Value of {key!s:.60}") for key, value in values.items()}
-        return cast(Model, _substituted(self, given)) if given else self
+        return cast(Model, with_values(self, given)) if given else self
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -163,7 +167,15 @@ class Model:
         for c in self.couplings:
             findings.append(
                 f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
-                f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. The equations leave both free."
+                f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
+                "Simulations hold that; M, c and tau leave both free."
+            )
+        if self.constraints:
+            rows = [(constraint.name, rows_of(constraint)) for constraint in self.constraints]
+            shown = [f"{name!r} {n}" for name, n in rows[:8]] + ["..."] * (len(rows) > 8)
+            findings.append(
+                f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
+                f"Simulations hold them; M, c and tau leave all {self.nu} speeds free."
             )
         return Report(self.name, tuple(findings))
 
@@ -189,14 +201,14 @@ class Report:
     __repr__ = __str__
 
 
-def _substituted(part: Any, values: Mapping[Any, Expr]) -> Any:
-    """A part of a model with the values put into every expression of it."""
+def with_values(part: Any, values: Mapping[Any, Expr]) -> Any:
+    """A part of a model with values put into every expression of it."""
     if isinstance(part, (Expr, Matrix)):
         return substitute(part, values)  # type: ignore[type-var]  # one or the other
     if isinstance(part, tuple):
-        return tuple(_substituted(e, values) for e in part)
+        return tuple(with_values(e, values) for e in part)
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: _substituted(getattr(part, f.name), values) for f in fields(part)})
+        return replace(part, **{f.name: with_values(getattr(part, f.name), values) for f in fields(part)})
     return part
 
 
@@ -213,6 +225,7 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Frame": [*model.frames],
         "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
         "Force": [force.name for force in model.forces],
+        "Constraint": [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)],
         "Variable": [*model.coordinates, *model.speeds],
     }
     for kind, names in kinds.items():
@@ -268,29 +281,49 @@ def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
     return [*ordered, *lost]
 
 
+def rigid_hosts(bodies: Iterable[Body], markers: Iterable[Marker]) -> dict[str, str]:
+    """What every frame is fixed to, through any number of welds: a body that moves, or the world."""
+    found = {WORLD: WORLD}
+    for body in bodies:
+        found[body.name] = body.name if body.joint.nu else found.get(body.parent, body.parent)
+    return found | {marker.name: found.get(marker.body, marker.body) for marker in markers}
+
+
+def tied(part: Force | Constraint, hosts: Mapping[str, str]) -> str | None:
+    """The one thing that a part pulls or holds against itself, None for a part between two.
+
+    A knife edge is between its marker and the world.
+    """
+    ends = _ends(part)
+    if len(ends) != 2 or not set(ends) <= set(hosts):
+        return None
+    a, b = (hosts[end] for end in ends)
+    return a if a == b else None
+
+
 def _check_references(model: Model, faults: Faults) -> None:
     bodies = [WORLD, *(body.name for body in model.bodies)]
     frames = [WORLD, *model.frames]
-    carried = {marker.name: marker.body for marker in model.markers}
-    carrier = {WORLD: WORLD}  # what each body is welded to, through any number of welds
-    for body in model.bodies:
-        carrier[body.name] = body.name if body.joint.nu else carrier.get(body.parent, body.parent)
-    carrier |= {name: name for name in carried.values() if name not in carrier}
+    hosts = rigid_hosts(model.bodies, model.markers)
     for marker in model.markers:
         if marker.body not in bodies:
             faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {closest(marker.body, bodies)}")
-    for force in model.forces:
-        ends = _ends(force)
-        if len(ends) == 2 and set(ends) <= set(frames):
-            a, b = (carrier[carried.get(end, end)] for end in ends)
-            if a == b:
-                faults.add(f"Force {force.name!r} has both ends on {a!r}, which is rigid, so it moves nothing.")
-        for end in ends:
+    acting: list[tuple[str, Force | Constraint]] = [("Force", force) for force in model.forces]
+    acting += [("Constraint", constraint) for constraint in model.constraints]
+    for kind, part in acting:
+        if (host := tied(part, hosts)) is not None:
+            idle = "moves" if kind == "Force" else "restricts"
+            faults.add(f"{kind} {part.name!r} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
+        for end in _ends(part):
             if end not in frames:
-                faults.add(f"Force {force.name!r}: marker {end!r} does not exist. {closest(end, frames)}")
+                faults.add(f"{kind} {part.name!r}: marker {end!r} does not exist. {closest(end, frames)}")
+    for force in model.forces:
         if isinstance(force, SpeedForce) and force.speed not in model.speeds:
             remedy = closest(force.speed, model.speeds)
             faults.add(f"Force {force.name!r}: speed {force.speed!r} does not exist. {remedy}")
+    for name, times in Counter(c.coordinate for c in model.couplings).items():
+        if times > 1:
+            faults.add(f"Coordinate {name!r} has {times} couplings, expected one. Make the others constraints.")
     for c in model.couplings:
         if c.coordinate == c.of:
             faults.add(f"Coupling of {c.coordinate!r} with itself, expected another coordinate.")
@@ -300,11 +333,13 @@ def _check_references(model: Model, faults: Faults) -> None:
                 faults.add(f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {remedy}")
 
 
-def _ends(force: Force) -> tuple[str, ...]:
-    """The markers a force acts at."""
-    if isinstance(force, SpringDamper):
-        return force.ends
-    return (force.marker,) if isinstance(force, MarkerWrench) else ()
+def _ends(part: Force | Constraint) -> tuple[str, ...]:
+    """The markers that a force or a constraint acts at."""
+    if isinstance(part, SpringDamper):
+        return part.ends
+    if isinstance(part, MarkerWrench):
+        return (part.marker,)
+    return () if isinstance(part, (SpeedForce, Potential)) else ends_of(part)
 
 
 def _idle(body: Body) -> list[str]:
@@ -353,8 +388,33 @@ def _check_symbols(model: Model, faults: Faults) -> None:
     for c in model.couplings:
         for s in sorted(free_symbols([c.ratio, c.offset]) & set(variables), key=str):
             faults.add(f"Coupling of {c.coordinate!r} depends on {s}, expected constants.")
+    for constraint in model.constraints:
+        _check_constraint(model, constraint, set(variables), faults)
     speeds = {symbol(name) for name in (*model.speeds, "t")}
     for force in model.forces:
-        if type(force).__name__ == "Potential":
+        if isinstance(force, Potential):
             for s in free_symbols(force.expressions()) & speeds:
                 faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")
+
+
+def _check_constraint(model: Model, constraint: Constraint, variables: set[Expr], faults: Faults) -> None:
+    what = f"Constraint {constraint.name!r}"
+    if isinstance(constraint, Relation):
+        found = free_symbols(constraint.value)
+        if not found & variables - {TIME}:
+            faults.add(f"{what} has no coordinate and no speed, so it restricts nothing.")
+        speeds = {symbol(name) for name in model.speeds} & found
+        for s in sorted(speeds, key=str):
+            slope = diff(constraint.value, s)
+            if slope == 0 or free_symbols(slope) & speeds:
+                faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+        return
+    for s in sorted(free_symbols(constraint.expressions()) & variables, key=str):
+        faults.add(f"{what}: its numbers depend on {s}, expected constants. Write it as an expression that stays 0.")
+    if free_symbols(constraint.axis):
+        faults.add(f"{what}: its axis has symbols, expected numbers. Turn the marker instead.")
+    if isinstance(constraint, Loop) and constraint.kind == "distance":
+        x = values.number_of(constraint.length)
+        if x is not None and not x > 0:
+            point = ' Origins that meet are a "point".' if x == 0 else ""
+            faults.add(f"{what}: its length is {x:g}, expected more than 0.{point}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from polhode.graph import Expr
 
 from .body import WORLD
+from .constraints import described
 
 if TYPE_CHECKING:
     from .body import Body
@@ -41,6 +42,7 @@ def draw(model: Model) -> str:
     if shown < len(model.bodies):
         lines.append(f"... and {len(model.bodies) - shown} more bodies")
     lines += [force.name for force in model.forces]
+    lines += [f"{constraint.name} [{described(constraint)}]" for constraint in model.constraints]
     return "\n".join(lines)
 
 

@@ -80,6 +80,9 @@ def axis(value: Any, what: str) -> Matrix:
         if not 1e-3 < largest < 1e3:
             a = vector([x / largest for x in found])  # squares must neither vanish nor overflow
     k = length(a)
+    x = number_of(k)
+    if x is not None and abs(x - 1) < 1e-15:
+        return settled(a)  # so that an axis read again is the same
     return settled(a.map(lambda e: e if e == 0 else e / k))
 
 

@@ -30,13 +30,15 @@ URDF = """<?xml version="1.0"?>
 </robot>"""
 MJCF = """<mujoco model="m"><compiler angle="radian" eulerseq="xyz"/><option gravity="0 0 -9.81"/>
 <default><joint damping="1"/><default class="d"><geom type="box" size="1 1 1"/></default></default>
-<worldbody><body name="a" pos="0 0 1" euler="1 2 3"><freejoint name="root"/><geom class="d" mass="2"/>
+<worldbody><site name="s2"/><body name="a" pos="0 0 1" euler="1 2 3"><freejoint name="root"/><geom class="d" mass="2"/>
  <body name="b" childclass="d"><joint name="j" axis="0 1 0" pos="1 0 0" ref="1" range="-1 1"/>
   <joint name="k" type="slide" stiffness="2" springref="1"/><geom type="capsule" fromto="0 0 0 1 1 1" size=".1"/>
   <frame pos="1 0 0"><site name="s" zaxis="1 1 0"/><geom quat="1 1 0 0"/></frame>
   <body name="c" xyaxes="1 0 0 0 1 0"><joint type="ball" pos="0 0 1"/>
    <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></body></body></worldbody>
-<equality><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/></equality><actuator><motor joint="j"/></actuator>
+<equality><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/><connect name="e" body1="a" body2="c" anchor="0 0 1"/>
+ <weld body1="c" relpose="0 0 1 1 0 1 0" anchor="1 1 1"/><weld site1="s" site2="s2"/></equality>
+<actuator><motor joint="j"/></actuator>
 </mujoco>"""
 READERS = {
     "urdf": (URDF, lambda text: read_urdf(text, floating="quaternion", passive=True)),

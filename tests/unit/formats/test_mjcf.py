@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polhode.formats.mjcf import read_mjcf
-from polhode.graph import evaluate
+from polhode.graph import evaluate, symbols
 from polhode.model import ModelError
 
 INERTIAL = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
@@ -197,24 +197,94 @@ def test_springs_and_dampers_act_unless_passive_is_false():
     assert "dry friction of 0.5 does not act" in str(acting.report())
 
 
+def equalities(text, *before, world=None):
+    two = body('<joint name="j" ref="0.5"/><site name="s"/>', attributes='pos="1 0 0"')
+    two += body('<joint name="k" ref="0.25"/><site name="s2"/>', "b", 'pos="0 2 0" euler="0 0 90"')
+    two += body("", "fixed") + body(body("", "welded"), "c", "", INERTIAL + '<joint name="l"/>')
+    return read_mjcf(model_of(world or two, *before, after=f"<equality>{text}</equality>"))
+
+
 def test_a_linear_equality_of_joints_is_a_coupling():
-    world = body('<joint name="j" ref="0.5"/>') + body('<joint name="k" ref="0.25"/>', "b")
-    equality = '<equality><joint joint1="j" joint2="k" polycoef="1 2 0 0 0"/></equality>'
-    (found,) = read_mjcf(model_of(world, RADIAN, after=equality)).couplings
+    (found,) = equalities('<joint joint1="j" joint2="k" polycoef="1 2 0 0 0"/>', RADIAN).couplings
     assert (found.coordinate, found.of, found.ratio, float(found.offset)) == ("j", "k", 2, 1.0)
+
+
+def test_other_equalities_of_joints_are_expressions():
+    joint = '<joint name="e" joint1="j" joint2="k" polycoef="{}"/>'
+    (found,) = equalities(joint.format("1 2 3 0 4"), RADIAN).constraints
+    j, k = symbols("j k")
+    for at in (0.3, -2.0):
+        x = at - 0.25
+        values = {j: 0.5 + 1 + 2 * x + 3 * x**2 + 4 * x**4, k: at}
+        assert evaluate(found.value, values) == pytest.approx(0, abs=1e-12)
+    assert found.name == "e"
+    (found,) = equalities('<joint joint1="j" polycoef="0.1 7"/>', RADIAN).constraints
+    assert evaluate(found.value, {j: 0.6}) == pytest.approx(0)
+    twice = equalities(joint.format("0 1") + joint.format("0 2").replace('name="e"', "").replace('"k"', '"l"'))
+    assert [c.name for c in (*twice.couplings, *twice.constraints)] == ["coupling of j", "equality of j and l"]
+
+
+def ends(model):
+    """The frames of a loop: bodies with the positions in them."""
+    (loop,) = model.constraints
+    found = [model.frame(end) for end in loop.ends]
+    return loop.kind, [(name, array(pose.p).tolist()) for name, pose in found]
+
+
+def test_bodies_that_connect_meet_where_the_first_has_the_anchor():
+    found = equalities('<connect name="c" body1="a" body2="b" anchor="0 0 1"/>')
+    assert ends(found) == ("point", [("a", [0, 0, 1]), ("b", [-2, -1, 1])])
+    assert found.constraints[0].name == "c"
+    found = equalities('<connect body1="a" anchor="0 1 0"/>')
+    assert ends(found) == ("point", [("a", [0, 1, 0]), ("world", [1, 1, 0])])
+    assert found.constraints[0].name == "connect a world"
+
+
+def test_welded_bodies_keep_their_pose_or_the_given_one():
+    found = equalities('<weld body1="a" body2="b"/>')
+    assert ends(found) == ("weld", [("a", [-1, 2, 0]), ("b", [0, 0, 0])])
+    assert found.constraints[0].ends == ("weld a b/a", "b")
+    assert array(found.frame("weld a b/a")[1].R).tolist() == [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
+    found = equalities('<weld body1="a" body2="b" anchor="1 0 0" relpose="0 0 3 2 0 0 2"/>')
+    assert ends(found) == ("weld", [("a", [0, 0, 3]), ("b", [1, 0, 0])])
+    assert ends(equalities('<weld body1="b" relpose="1 2 3 0 0 0 0" torquescale="0"/>'))[0] == "point"
+
+
+def test_sites_are_tied_by_their_markers():
+    found = equalities('<weld site1="s" site2="s2"/>')
+    assert (found.constraints[0].kind, found.constraints[0].ends) == ("weld", ("s", "s2"))
+
+
+def test_equalities_that_do_not_act_are_noted():
+    off = '<default><default class="off"><equality active="false"/></default></default>'
+    found = equalities(
+        '<weld body1="a" class="off"/><joint name="e" joint1="j" joint2="k" active="false"/>'
+        '<weld body1="c" body2="welded"/><connect body1="fixed" anchor="0 0 0"/>',
+        off,
+    )
+    assert not found.constraints
+    assert found.notes == (
+        "<equality> <weld> on line 1 is not read: it is not active.",
+        "Equality 'e' is not read: it is not active.",
+        "<equality> <weld> on line 1 is not read: 'c' and 'welded' are one rigid body.",
+        "<equality> <connect> on line 1 is not read: 'fixed' and 'world' are one rigid body.",
+    )
+    disabled = equalities('<weld body1="a"/>', '<option><flag equality="disable"/></option>')
+    assert not disabled.constraints
+    assert "a <flag> disables it" in disabled.notes[0]
 
 
 def test_what_is_not_read_is_noted_once_per_kind():
     rest = (
         '<actuator><motor joint="j"/><motor joint="j"/></actuator><sensor><clock/></sensor>'
-        '<equality><weld body1="a"/><weld body1="a"/><connect body1="a"/></equality>'
+        '<equality><tendon tendon1="a"/><tendon tendon1="b"/><flex flex="c"/></equality>'
     )
     model = read_mjcf(model_of(body(HINGE), after=rest))
     assert model.report().findings == (
         "<actuator> is not read (2 of them).",
         "<sensor> is not read.",
-        "<equality> <weld> is not read (2 of them).",
-        "<equality> <connect> is not read.",
+        "<equality> <tendon> is not read (2 of them).",
+        "<equality> <flex> is not read.",
     )
 
 
@@ -319,7 +389,25 @@ FAULTS = {
     model_of('<attach model="x"/>'): "<attach> on line 1 is not read",
     model_of(body('<composite type="cable"/>')): "<composite> on line 1 is not read",
     model_of("<flexcomp/>"): "<flexcomp> on line 1 is not read",
-    model_of(body(HINGE), after='<equality><joint joint1="j" joint2="k"/></equality>'): "names of two hinges or slides",
+    **{
+        model_of(body(HINGE) + body("<freejoint name='f'/>", "b"), after=f"<equality>{text}</equality>"): words
+        for text, words in {
+            '<joint joint1="j" joint2="k"/>': "<equality> <joint> on line 1: joint2 is 'k', expected a hinge or slide.",
+            '<joint joint2="j"/>': "joint1 is '', expected a hinge",
+            '<joint joint1="j" joint2="f"/>': "joint2 is 'f', expected a hinge or slide",
+            '<joint joint1="j" joint2="j"/>': "with itself",
+            '<joint joint1="j" polycoef="a"/>': "polycoef is 'a', expected 1 to 5 numbers",
+            '<connect body1="a"/>': "anchor is missing",
+            '<connect name="c" body1="aa" anchor="0 0 0"/>': "Equality 'c': body1 is 'aa', expected a body",
+            '<connect body2="a" anchor="0 0 0"/>': "body1 is '', expected a body",
+            '<weld body1="a" body2="c"/>': "body2 is 'c', expected a body of the file",
+            '<weld body1="a" relpose="1 2 3"/>': "relpose is '1 2 3', expected 7 numbers",
+            '<weld site1="a" site2="b"/>': "site1 is 'a', expected a site of the file. There are none.",
+            '<weld body1="a" active="no"/>': "active is 'no', expected true or false",
+            '<weld body1="a" anchr="1 1 1"/>': "<equality> <weld> on line 1: unknown attribute 'anchr'",
+            '<weld name="w" body1="a"/><weld name="w" body1="b"/>': "Constraint 'w' exists 2 times",
+        }.items()
+    },
     model_of('<include file="x.xml"/>'): "load the model from its file",
 }
 

@@ -1,0 +1,188 @@
+"""Forces that drop out, brought into evidence by auxiliary generalised speeds.
+
+A joint is cut and everything beyond it moved by six auxiliary speeds that are
+always zero. Along them the force of the joint works, and the equations of these
+speeds give it:
+
+    R_r + F_r + F_r* = 0
+
+A constraint is relaxed likewise: its residual becomes an auxiliary speed.
+
+Reference: [Gillespie, the note after eq. 47; Kane 1985].
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polhode.graph import (
+    Expr,
+    Matrix,
+    as_expr,
+    cross,
+    identity,
+    jacobian,
+    matrix,
+    substitute,
+    symbol,
+    vector,
+    zeros,
+)
+from polhode.graph.compact import compact
+from polhode.kinematics import Constraints, Kinematics, Link, Recast, constrain
+from polhode.kinematics.eliminate import eliminate
+from polhode.kinematics.generic import generic_points
+from polhode.kinematics.speeds import joined
+from polhode.model.body import Body
+from polhode.model.errors import closest
+from polhode.spatial import Inertia, Pose, Twist, Wrench, skew
+
+from .kane import Kane
+from .kane_bodies import active
+
+
+def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
+    """The wrench of a joint on its body, or the forces of a constraint, in q, u, udot and parameters.
+
+    The wrench, (6,), is all that the joint transmits, moment about the body's origin first:
+    what guides it, and its motor, spring and friction. A constraint has a force for each row, `lam`;
+    those that are not embedded appear as symbols lam_<row>. `tau` is taken to act on the speeds
+    alone: it adds nothing to the force of a constraint.
+
+    axes : of the wrench, those of the body ("marker") or of the "world"
+    """
+    kin = kane.kinematics
+    if axes not in ("world", "marker"):
+        raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
+    held = _held(kin)
+    every = constrain(kin.base) if isinstance(kin, Recast) else held
+    if name in every.names:
+        lam = dict(zip(held.labels, _multipliers(kane, held), strict=True))
+        return vector([lam.get(every.labels[i], as_expr(0)) for i in every.rows(name)])  # 0 where it repeats others
+    bodies = {body.joint.name: body for body in kin.model.bodies} | {body.name: body for body in kin.model.bodies}
+    if name not in bodies:
+        known = [*dict.fromkeys([*bodies, *every.names])]
+        raise KeyError(f"There is no joint, body or constraint {name!r}. {closest(name, known)}")
+    found = _wrench(kane, bodies[name], held)
+    if axes == "world":
+        R = kin.X_W[kin.carriers[bodies[name].name]].R
+        found = compact(vector([*(R @ found[:3]), *(R @ found[3:])]))
+    return found
+
+
+def _held(kin: Kinematics) -> Constraints:
+    """All constraints, the embedded ones first, in the speeds of the joints or of the equations."""
+    if isinstance(kin, Recast):
+        return joined(kin.embedded, constrain(replace(kin.base, model=kin.model)))
+    return constrain(kin)
+
+
+def _wrench(kane: Kane, body: Body, held: Constraints) -> Matrix:
+    """Minus what acts and resists along six auxiliary motions of all that lies beyond a joint."""
+    kin = kane.kinematics
+    cut = kin.carriers[body.name]
+    beyond = {k for k in range(len(kin.links)) if cut in kin.ancestors(k)}
+    X = _seen(kin, cut, beyond)
+    total = Wrench.zero()
+    motions = zip(kane.bodies, kane.velocities, kane.accelerations(kane.udot), strict=True)
+    for mass, (w, _), (alpha, a) in motions:
+        if mass.link in beyond:
+            n, f = mass.needed(w, alpha, a)
+            g = kin.X_W[mass.link].R.T @ kin.model.gravity
+            at = X[mass.link] @ Pose.at(mass.point)
+            # the partial velocities of the auxiliary speeds are those of a body moved with the cut one
+            total = total + at @ Wrench(n - cross(mass.h, g), f - g * mass.m)
+    for marker, axes, torque, force in active(kin):
+        k, X_LM = kin.frame(marker)
+        if k in beyond:
+            X_CM = X[k] @ X_LM
+            R = X_CM.R if axes == "marker" else kin.X_W[cut].R.T
+            laws = [substitute(part, kin.quasi) if kin.quasi else part for part in (torque, force)]
+            total = total - Pose.at(X_CM.p) @ Wrench(R @ laws[0], R @ laws[1])
+    found = total.vector()
+    slopes = _along(kin, cut, body)
+    if any(e != 0 for e in slopes.entries):
+        found = found - slopes.T @ _multipliers(kane, held)
+    return compact(found)
+
+
+def _seen(kin: Kinematics, cut: int, beyond: set[int]) -> dict[int, Pose]:
+    """Pose of every link beyond a cut, in the link where it was made."""
+    found = {cut: Pose.identity()}
+    for k in sorted(beyond - {cut}):
+        found[k] = found[kin.links[k].parent] @ kin.links[k].X
+    return found
+
+
+def _along(kin: Kinematics, cut: int, body: Body) -> Matrix:
+    """Slopes of the constraints by the six auxiliary speeds, (m, 6)."""
+    base = kin.base if isinstance(kin, Recast) else kin
+    model = base.model
+    if not model.constraints:
+        return zeros(len(model.couplings), 6)
+    small = [symbol(f"auxiliary {body.name} {i}") for i in range(12)]
+    relaxed = _relaxed(base, cut, small)
+    psi = jacobian(constrain(relaxed).psi, small[6:])
+    rows = substitute(psi, dict.fromkeys(small, 0))
+    if isinstance(kin, Recast):
+        every, order = constrain(base), _held(kin)
+        rows = matrix([rows[every.labels.index(label)] for label in order.labels])
+        rows = substitute(rows, kin.quasi)
+    return rows
+
+
+def _relaxed(kin: Kinematics, cut: int, small: list[Expr]) -> Kinematics:
+    """The tree with a joint of six small coordinates behind a link: X = 1 + skew, with their rates as speeds."""
+    turn, slide = vector(small[:3]), vector(small[3:6])
+    moved = [k if k <= cut else k + 1 for k in range(len(kin.links))]  # where the links go
+    after = {cut: cut + 1}
+    links: list[Link] = []
+    for k, link in enumerate(kin.links):
+        parent = link.parent if link.parent < 0 else after.get(link.parent, moved[link.parent])
+        links.append(replace(link, parent=parent))
+        if k == cut:
+            links[-1] = replace(links[-1], inertia=Inertia.zero())
+            links.append(
+                replace(
+                    link,
+                    parent=cut,
+                    coordinates=(),
+                    X=Pose(identity(3) + skew(turn), slide),
+                    first=len(kin.u),
+                    H=tuple(Twist.of(row) for row in identity(6).rows()),
+                    speeds=tuple(small[6:]),
+                    armature=(as_expr(0),) * 6,
+                )
+            )
+    carriers = {name: after.get(k, moved[k]) for name, k in kin.carriers.items()}
+    return replace(
+        kin,
+        links=tuple(links),
+        q=vector([*kin.q, *small[:6]]),
+        u=vector([*kin.u, *small[6:]]),
+        rates=(*kin.rates, identity(6)),
+        carriers=carriers,
+    )
+
+
+def _multipliers(kane: Kane, held: Constraints) -> Matrix:
+    """The force of each row: by auxiliary speeds where it is embedded, a symbol lam otherwise."""
+    kin = kane.kinematics
+    open_rows = [symbol(f"lam_{label}") for label in held.labels]
+    if not isinstance(kin, Recast) or not len(kin.embedded):
+        return vector(open_rows)
+    base, known = Kane(kinematics=kin.base), len(kin.embedded)
+    # v = G u + g + A a: the auxiliary speeds a are the residuals of the rows
+    rows = vector([*(e for u, e in kin.defined.items() if u in {*kin.u}), *kin.embedded.psi])
+    S = jacobian(rows, kin.base.u)
+    points = generic_points(kin.base, kin.embedded.phi, [*rows])
+    unit = identity(len(S))
+    A = eliminate(S, unit[:, len(kin.u) :], points)
+    v_dot = kane.rate(vector([kin.quasi[v] for v in kin.base.u]), kane.udot)
+    speeds = kin.quasi | dict(zip(base.udot, v_dot, strict=True))
+    pushed = substitute(base.F + base.F_star, speeds)
+    if len(open_rows) > known:
+        rest = constrain(replace(kin.base, model=kin.model))
+        pushed = pushed + substitute(rest.J, kin.quasi).T @ vector(open_rows[known:])
+    found = compact(-(A.T @ pushed))
+    return vector([*found, *open_rows[known:]])

@@ -1,0 +1,178 @@
+"""Short forms of expressions that a person will read: quotients cancelled, common factors taken out.
+
+Poles that cancel are gone: x * y / x becomes y, which it is wherever the quotient
+exists. `tidy` leaves them, and is for all expressions.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import cast
+
+from .factor import factored
+from .functions import cos, sin
+from .matrix import Matrix
+from .node import Expr, const
+from .polynomial import Polynomial, content, limited, over, plus, product, quotient, ratio, shared, times
+from .printing import tree_size
+from .walk import ExprOrMatrix, op_counts, topological
+
+LARGE = 1500  # operations written out beyond which an expression is for machines
+ROUNDED = 60  # the same for one with floats, whose terms seldom meet
+
+_ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
+
+
+def compact(expr: ExprOrMatrix) -> ExprOrMatrix:
+    """Write every entry as briefly as cancelling and factoring can, if that is shorter than it was.
+
+    >>> from polhode.graph import symbols, sin, cos
+    >>> a, b, x = symbols("a b x")
+    >>> compact((a * b * sin(x) ** 2 + a * b * cos(x) ** 2 + a * x) / a)
+    b + x
+    """
+    short = _short_ones(expr)
+    if not isinstance(expr, Matrix):
+        return _shortest(expr) if expr in short else expr
+    made = expr.map(lambda e: _shortest(e) if e in short else e)
+    return expr if made == expr else min(expr, made, key=_length)
+
+
+def _length(m: Matrix) -> tuple[int, int]:
+    return sum(op_counts(m).values()), tree_size(m)
+
+
+def _short_ones(expr: Expr | Matrix) -> set[Expr]:
+    """What is short enough to be rewritten, of all that the expressions are made of."""
+    size: dict[Expr, int] = {}
+    rounded: set[Expr] = set()
+    for e in topological(expr):
+        size[e] = min((e.op not in ("const", "symbol")) + sum(size[a] for a in e.args), LARGE + 1)
+        if isinstance(e.value, float) or any(a in rounded for a in e.args):
+            rounded.add(e)
+    return {e for e, n in size.items() if 0 < n <= (ROUNDED if e in rounded else LARGE)}
+
+
+def _shortest(e: Expr) -> Expr:
+    writing = _Writing()
+    whole = writing.without_roots(writing.written_out(e))
+    return e if whole is None else min([e, *reversed(writing.variants(whole))], key=tree_size)
+
+
+class _Writing:
+    """One expression being rewritten: its sums written out, and what the sums in its denominators are."""
+
+    def __init__(self) -> None:
+        self.sums: dict[Expr, Polynomial | None] = {}
+        self.denominators: dict[Expr, Polynomial] = {}
+
+    def written_out(self, root: Expr) -> Polynomial | None:
+        """The terms of an expression, None where there are too many."""
+        waiting = [root]
+        while waiting:
+            e = waiting[-1]
+            missing = [a for a in e.args if a not in self.sums] if e.op in _ARITHMETIC else []
+            if missing and e not in self.sums:
+                waiting += missing
+                continue
+            waiting.pop()
+            if e not in self.sums:
+                self.sums[e] = self._terms(e)
+        return self.sums[root]
+
+    def _terms(self, e: Expr) -> Polynomial | None:
+        if e.op == "const":
+            return None if abs(e.value) == inf or e.value != e.value else ({(): e.value} if e.value else {})
+        if e.op not in _ARITHMETIC:
+            return {((e, 1),): 1}
+        args = [self.sums[a] for a in e.args]
+        if None in args:
+            return None
+        first, *rest = cast("list[Polynomial]", args)
+        if e.op == "pow":
+            power: Polynomial | None = first
+            for _ in range(e.value - 1):
+                power = product(power, first)
+            return power
+        if e.op == "mul":
+            return product(first, rest[0])
+        if e.op == "div":
+            return product(first, self._inverted(rest[0]))
+        if e.op == "neg":
+            return {m: -k for m, k in first.items()}
+        return limited(plus(first, rest[0], 1 if e.op == "add" else -1))
+
+    def _inverted(self, below: Polynomial) -> Polynomial | None:
+        """One over a sum: over each factor of a single term, over the sum as an atom otherwise."""
+        below = _without_squares(below, {})
+        if not below:
+            return None
+        front = shared(below)
+        rest = over(below, front)
+        scale = content(rest)
+        found: Polynomial = {tuple((e, -n) for e, n in front): ratio(1, scale)}
+        rest = {m: ratio(k, scale) for m, k in rest.items()}
+        atom = factored(rest)
+        if atom.op == "neg":
+            atom, rest, found = atom.args[0], {m: -k for m, k in rest.items()}, {m: -k for m, k in found.items()}
+        if atom == const(1):
+            return found
+        self.denominators[atom] = rest
+        return product(found, {((atom, -1),): 1})
+
+    def without_roots(self, terms: Polynomial | None) -> Polynomial | None:
+        """Replace the squares of square roots, and one over them, by what the roots are of."""
+        found: Polynomial | None = {}
+        for m, k in (terms or {}).items():
+            image: Polynomial | None = {m: k}
+            for atom, n in m:
+                if atom.op == "sqrt" and abs(n) > 1:
+                    inside = self.written_out(atom.args[0])
+                    factor = self._inverted(inside) if n < 0 and inside is not None else inside
+                    image = product(image, {((atom, -2 * (n // 2) if n > 0 else 2 * (-n // 2)),): 1})
+                    for _ in range(abs(n) // 2):
+                        image = product(image, factor)
+            found = None if found is None or image is None else limited(plus(found, image))
+        return None if terms is None else found
+
+    def variants(self, whole: Polynomial) -> list[Expr]:
+        """The sum as it is, and with squares of sines or cosines replaced by those of the other, angle by angle."""
+        angles = {a.args[0] for m in whole for a, n in m if a.op in ("sin", "cos") and n > 1}
+        found = [factored(self._cancelled(whole))]
+        if not angles:
+            return found
+        best = factored(self._cancelled(_without_squares(whole, {})))
+        kept: dict[Expr, str] = {}
+        for angle in sorted(angles, key=lambda e: e.rank):
+            other = factored(self._cancelled(_without_squares(whole, kept | {angle: "sin"})))
+            if tree_size(other) < tree_size(best):
+                kept, best = kept | {angle: "sin"}, other
+        return [*found, best]
+
+    def _cancelled(self, terms: Polynomial) -> Polynomial:
+        """Divide by the sums in the denominators where that leaves no remainder."""
+        for atom, below in self.denominators.items():
+            for n in sorted({n for m in terms for a, n in m if a is atom and n < 0}):
+                above = {m: k for m, k in terms.items() if (atom, n) in m}
+                whole = quotient(over(above, ((atom, n),)), below)
+                if whole is not None:
+                    left = {m: k for m, k in terms.items() if m not in above}
+                    terms = plus(left, over(whole, ((atom, -n - 1),)))
+        return terms
+
+
+def _without_squares(terms: Polynomial, kept: dict[Expr, str]) -> Polynomial:
+    """Replace sin^2 by 1 - cos^2, or for the angles where the sine is kept cos^2 by 1 - sin^2."""
+    found: Polynomial = {}
+    waiting = list(terms.items())
+    while waiting:
+        m, k = waiting.pop()
+        for atom, n in m:
+            if n > 1 and atom.op in ("sin", "cos") and atom.op != kept.get(atom.args[0], "cos"):
+                rest = times(m, ((atom, -2),))
+                other = sin(atom.args[0]) if atom.op == "cos" else cos(atom.args[0])
+                waiting += [(rest, k), (times(rest, ((other, 2),)), -k)]
+                break
+        else:
+            found[m] = found.get(m, 0) + k
+    return {m: k for m, k in found.items() if k}

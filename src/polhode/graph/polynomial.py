@@ -1,0 +1,101 @@
+"""Sums of products written out: {atoms with their powers: constant}, powers also negative."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+
+from .node import Expr, Number
+
+MOST_TERMS = 120  # of an expression written out; longer ones stay as they are
+
+Monomial = tuple[tuple[Expr, int], ...]  # in order of rank
+Polynomial = dict[Monomial, Number]
+
+
+def times(a: Monomial, b: Monomial) -> Monomial:
+    powers = dict(a)
+    for e, n in b:
+        powers[e] = powers.get(e, 0) + n
+    return tuple(sorted(((e, n) for e, n in powers.items() if n), key=lambda item: item[0].rank))
+
+
+def over(terms: Polynomial, by: Monomial) -> Polynomial:
+    """Every term divided by a product."""
+    down = tuple((e, -n) for e, n in by)
+    return {times(m, down): k for m, k in terms.items()}
+
+
+def plus(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
+    found = dict(a)
+    for m, k in b.items():
+        found[m] = found.get(m, 0) + sign * k
+    return {m: k for m, k in found.items() if k}
+
+
+def limited(terms: Polynomial | None) -> Polynomial | None:
+    return None if terms is None or len(terms) > MOST_TERMS else terms
+
+
+def product(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
+    """None where there are too many terms."""
+    if a is None or b is None or len(a) * len(b) > 4 * MOST_TERMS:
+        return None
+    found: Polynomial = {}
+    for x, j in a.items():
+        for y, k in b.items():
+            m = times(x, y)
+            found[m] = found.get(m, 0) + j * k
+    return limited({m: k for m, k in found.items() if k})
+
+
+def common(a: Monomial, b: Monomial) -> Monomial:
+    """What two products share, of each sign of the powers."""
+    other = dict(b)
+    shared = ((e, n, other.get(e, 0)) for e, n in a)
+    return tuple((e, min(n, k) if n > 0 else max(n, k)) for e, n, k in shared if n * k > 0)
+
+
+def shared(terms: Polynomial) -> Monomial:
+    """What all terms share."""
+    return reduce(common, terms)
+
+
+def ratio(a: Number, b: Number) -> Number:
+    return a / b if isinstance(a, float) or isinstance(b, float) else Fraction(a) / Fraction(b)
+
+
+def content(terms: Polynomial) -> Number:
+    """The constant that all terms share: what is left has whole numbers without common divisor."""
+    values = list(terms.values())
+    if any(isinstance(k, float) for k in values):
+        sizes = {k if k > 0 else -k for k in values}
+        return sizes.pop() if len(sizes) == 1 else 1
+    exact = [Fraction(k) for k in values]
+    return Fraction(reduce(gcd, (k.numerator for k in exact)), reduce(lcm, (k.denominator for k in exact)))
+
+
+def quotient(terms: Polynomial, below: Polynomial) -> Polynomial | None:
+    """terms / below where there is no remainder and all is exact; None otherwise."""
+    if any(isinstance(k, float) for k in (*terms.values(), *below.values())):
+        return None
+    atoms = sorted({a for m in (*terms, *below) for a, _ in m}, key=lambda e: e.rank)
+    dividing = {a for m in below for a, _ in m}
+
+    def height(m: Monomial) -> list[int]:
+        powers = dict(m)
+        return [powers.get(a, 0) for a in atoms]
+
+    top = max(below, key=height)
+    found: Polynomial = {}
+    for _ in range(MOST_TERMS):
+        if not terms:
+            return found
+        lead = max(terms, key=height)
+        step = times(lead, tuple((a, -n) for a, n in top))
+        if any(n < 0 and a in dividing for a, n in step):
+            return None
+        found[step] = ratio(terms[lead], below[top])
+        terms = plus(terms, {times(step, m): k * found[step] for m, k in below.items()}, -1)
+    return None

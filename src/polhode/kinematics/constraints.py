@@ -1,0 +1,209 @@
+"""Constraints as expressions: residuals, their rates and Jacobian.
+
+    phi(q, t) = 0                positions, where the constraint is holonomic
+    psi(q, u, t) = J u + b = 0   speeds: d phi / dt wherever phi = 0
+    J udot + gamma(q, u, t) = 0  accelerations: d psi / dt
+
+Rows may repeat one another; who uses them finds out how many are independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from polhode.graph import (
+    Expr,
+    Matrix,
+    as_expr,
+    cross,
+    diff_along,
+    free_symbols,
+    jacobian,
+    select,
+    sqrt,
+    substitute,
+    symbol,
+    vector,
+)
+from polhode.model import TIME, KnifeEdge, Loop, Relation, Rolling
+from polhode.spatial import Pose, Twist
+
+from .tree import Kinematics
+
+_XYZ = ("x", "y", "z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """Rows of constraints, in the order of the model.
+
+    names     : the constraint of each row
+    labels    : a name for each row: "close.x"
+    holonomic : whether it restricts positions; the others restrict only speeds
+    phi       : (m,), 0 where a row is not holonomic
+    own       : (m,), psi where it is stated; where a holonomic row has 0 it is the rate of phi
+    """
+
+    kinematics: Kinematics
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    holonomic: tuple[bool, ...]
+    phi: Matrix
+    own: Matrix
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _rate(self, rows: Matrix) -> Matrix:
+        kin = self.kinematics
+        return diff_along(rows, [*kin.q, TIME], [*kin.q_dot, as_expr(1)])
+
+    @cached_property
+    def psi(self) -> Matrix:
+        """Residuals of the speeds, (m,)."""
+        rates = self._rate(self.phi)
+        return vector([r if h and e == 0 else e for r, h, e in zip(rates, self.holonomic, self.own, strict=True)])
+
+    @cached_property
+    def J(self) -> Matrix:
+        """d psi / du, (m, nu)."""
+        return jacobian(self.psi, self.kinematics.u)
+
+    @cached_property
+    def gamma(self) -> Matrix:
+        """d psi / dt where udot = 0, (m,)."""
+        return self._rate(self.psi)
+
+    def rows(self, name: str) -> list[int]:
+        """The rows of a constraint."""
+        return [i for i, owner in enumerate(self.names) if owner == name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A residual of positions, of speeds, or of both."""
+
+    label: str
+    phi: Expr | None
+    psi: Expr | None = None
+
+
+def constrain(kin: Kinematics) -> Constraints:
+    """Write the constraints of a model, its couplings among them, as expressions."""
+    rows: list[tuple[str, _Row]] = []
+    for c in kin.model.couplings:
+        value = symbol(c.coordinate) - c.ratio * symbol(c.of) - c.offset
+        rows.append((c.name, _Row("", value)))
+    for constraint in kin.model.constraints:
+        if isinstance(constraint, Loop):
+            found: Iterable[_Row] = _loop(kin, constraint)
+        elif isinstance(constraint, Relation):
+            found = [_relation(kin, constraint)]
+        elif isinstance(constraint, KnifeEdge):
+            V = kin.velocity(constraint.marker, axes="marker")
+            found = [_Row("", None, constraint.axis @ V.v)]
+        else:
+            found = _rolling(kin, constraint)
+        rows += [(constraint.name, row) for row in found]
+    zero = as_expr(0)
+    return Constraints(
+        kinematics=kin,
+        names=tuple(name for name, _ in rows),
+        labels=tuple(f"{name}.{row.label}" if row.label else name for name, row in rows),
+        holonomic=tuple(row.phi is not None for _, row in rows),
+        phi=vector([zero if row.phi is None else row.phi for _, row in rows]),
+        own=vector([zero if row.psi is None else row.psi for _, row in rows]),
+    )
+
+
+def _loop(kin: Kinematics, loop: Loop) -> list[_Row]:
+    (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
+    d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
+    across = list(zip("xy", _across(loop.axis), strict=True))
+    rows: list[_Row] = []
+    if kind in ("point", "hinge", "weld"):
+        rows += [_Row(label, e) for label, e in zip(_XYZ, B.p - A.p, strict=True)]
+    elif kind in ("axis", "cylinder", "slider"):
+        rows += [_Row(f"off {label}", v @ d) for label, v in across]
+    elif kind == "plane":
+        rows.append(_Row("", loop.axis @ d))
+    elif kind == "distance":
+        rows.append(_Row("", (d @ d - loop.length * loop.length) / (2 * loop.length)))
+    if kind in ("parallel", "hinge", "cylinder"):
+        turned = R @ loop.axis
+        rows += [_Row(f"tilt {label}", v @ turned) for label, v in across]
+    elif kind in ("orientation", "slider", "weld"):
+        w = V_B.w - R.T @ V_A.w
+        rows += [_Row(f"turn {label}", e, rate) for label, e, rate in zip(_XYZ, _turn(R), w, strict=True)]
+    return rows
+
+
+def _turn(R: Matrix) -> list[Expr]:
+    """The turn R by theta about n as 2 tan(theta/2) n: unlike sines it is not 0 half a turn away.
+
+    Where it is 0 its rate is the angular velocity.
+    """
+    opening = 1 + R[0, 0] + R[1, 1] + R[2, 2]  # 2 + 2 cos(theta)
+    sines = (R[k, j] - R[j, k] for j, k in ((1, 2), (2, 0), (0, 1)))
+    return [select(opening < 1e-9, 1e5, 2 * e / opening) for e in sines]
+
+
+def _apart(kin: Kinematics, a: str, b: str) -> tuple[tuple[Pose, Twist], tuple[Pose, Twist]]:
+    """The poses of two markers in the last link that carries them both; their twists, in their own axes."""
+    (i, X_A), (j, X_B) = kin.frame(a), kin.frame(b)
+    shared = set(kin.ancestors(i)) & set(kin.ancestors(j))
+    return _below(kin, i, X_A, shared), _below(kin, j, X_B, shared)
+
+
+def _below(kin: Kinematics, k: int, X_M: Pose, shared: set[int]) -> tuple[Pose, Twist]:
+    path = [kin.links[i] for i in kin.ancestors(k) if i not in shared]
+    X, V = X_M, Twist.zero()
+    for link in path:
+        X = link.X @ X
+    for link in reversed(path):
+        V = link.X.back(V) + link.motion
+    return X, X_M.back(V)
+
+
+def _across(axis: Matrix) -> tuple[Matrix, Matrix]:
+    """Two unit vectors across an axis of numbers; the coordinate axes where it is one."""
+    numbers = [float(e) for e in axis]
+    k = min(range(3), key=lambda i: abs(numbers[i]))
+    if sorted(map(abs, numbers)) == [0, 0, 1]:
+        along = max(range(3), key=lambda i: abs(numbers[i]))
+        first, second = ([int(i == (along + s) % 3) for i in range(3)] for s in (1, 2))
+        return vector(first), vector(second)
+    a = cross(axis, vector([int(i == k) for i in range(3)]))
+    a = a / sqrt(a @ a)
+    return a, cross(axis, a)
+
+
+def _relation(kin: Kinematics, relation: Relation) -> _Row:
+    speeds = {symbol(name) for name in kin.model.speeds}
+    if not free_symbols(relation.value) & speeds:
+        return _Row("", relation.value)
+    return _Row("", None, substitute(relation.value, kin.quasi) if kin.quasi else relation.value)
+
+
+def _rolling(kin: Kinematics, roll: Rolling) -> list[_Row]:
+    """The height of the lowest point is 0, and its material has no velocity.
+
+    side = axis x n, of length cos(lean), keeps its digits where a disc is nearly flat.
+    """
+    wheel, ground = kin.pose(roll.wheel), kin.pose(roll.ground)
+    n = ground.R[:, 2]
+    if roll.shape == "sphere":
+        fall, down = roll.radius, n * -roll.radius
+    else:
+        axis = wheel.R @ roll.axis
+        side = cross(axis, n)
+        upright = sqrt(side @ side)
+        fall, down = roll.radius * upright, cross(axis, side) * (roll.radius / upright)
+    touch = wheel.p + down
+    V, G = kin.velocity(roll.wheel), kin.velocity(roll.ground)
+    slip = V.v + cross(V.w, down) - G.v - cross(G.w, touch - ground.p)
+    height = n @ (wheel.p - ground.p) - fall
+    rows = [_Row(f"slip {a}", None, ground.R[:, k] @ slip) for k, a in enumerate("xy")]
+    return [_Row("height", height, n @ slip), *rows]

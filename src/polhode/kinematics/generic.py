@@ -1,0 +1,211 @@
+"""Generic points of a mechanism, and choices that hold at all of them: independent rows, dependent speeds.
+
+What the paper decides by singular values at one configuration is decided here at
+several, drawn at random and moved onto the configuration constraints.
+
+Reference: [Gillespie, section 4, blocks 2 and 3].
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations, islice
+from math import comb
+from typing import Any
+
+from polhode.compile import compile
+from polhode.graph import (
+    Expr,
+    Matrix,
+    evaluate,
+    free_symbols,
+    jacobian,
+    matrix,
+    op_counts,
+    substitute,
+    vector,
+)
+from polhode.graph.compact import compact
+
+from .tree import Kinematics
+
+POINTS = 8
+STARTS = 48  # random configurations from which the constraints are sought
+ITERATIONS = 60
+FEW = 400  # choices of dependent speeds that are all compared
+SMALL = 1e-8  # of a row of length 1: below it the row repeats others
+POLE = 1e6  # of an entry that has one nearby
+CLEAR = 0.05  # above it the row is independent without doubt
+
+Point = dict[Expr, float]
+
+
+def generic_points(kin: Kinematics, phi: Matrix, others: Sequence[Expr] = ()) -> list[Point]:
+    """Random values of q, t and parameters with phi = 0, where such are found; anywhere otherwise.
+
+    The first is sought from the configuration at rest, where machines often are.
+    """
+    known = {*kin.q, *kin.u}
+    rest = sorted(free_symbols([*phi, *kin.q_dot, *others]) - known, key=lambda s: str(s.value))
+    lengths: list[Expr] = []
+    first = 0
+    for body in kin.model.bodies:
+        for part in body.joint.parts:
+            if part.quaternion:
+                turn = kin.q[first : first + 4]
+                lengths.append(turn @ turn - 1)
+            first += part.nq
+    held = vector([*[e for e in phi if e != 0], *lengths])
+    residual = _compiled(held, kin.q, rest)
+    draw = random.Random(7)
+    found: list[Point] = []
+    loose: list[Point] = []
+    for i in range(STARTS):
+        point = {s: draw.uniform(0.5, 1.5) for s in rest}
+        point |= dict(zip(kin.q, kin.model.neutral(), strict=True)) if i == 0 else {}
+        point |= {s: draw.uniform(-1.5, 1.5) for s in kin.q if s not in point}
+        moved = _settled(point, kin.q, rest, residual)
+        if moved is not None:
+            found.append(moved)
+        elif len(loose) < POINTS:
+            loose.append(point)
+        if len(found) == POINTS:
+            break
+    return found or loose
+
+
+def _compiled(held: Matrix, q: Matrix, rest: Sequence[Expr]) -> Any:
+    """The function (q, rest) -> residuals and their slopes by q."""
+    rows = matrix([[e, *row] for e, row in zip(held, jacobian(held, q).rows(), strict=True)])
+    return compile({"q": q, "rest": vector(rest)}, {"rows": rows}, target="numpy") if len(held) else None
+
+
+def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: Any) -> Point | None:
+    """Newton's method with the shortest steps, halved where they do not help."""
+    import numpy as np
+
+    if residual is None:
+        return point
+    x, given = np.array([point[s] for s in q]), np.array([point[s] for s in rest])
+    rows = residual(x, given)
+    for _ in range(ITERATIONS):
+        r, J = rows[:, 0], rows[:, 1:]
+        if not np.isfinite(rows).all() or np.abs(r).max() < 1e-13:
+            break
+        step = np.linalg.lstsq(J, -r, rcond=1e-10)[0]
+        for _ in range(8):
+            there = residual(x + step, given)
+            if np.linalg.norm(there[:, 0]) < np.linalg.norm(r):
+                break
+            step = step / 2
+        else:
+            break
+        x, rows = x + step, there
+    return point | dict(zip(q, map(float, x), strict=True)) if np.abs(rows[:, 0]).max() < 1e-10 else None
+
+
+def sampled(m: Matrix, points: Sequence[Point]) -> Any:
+    """A matrix at every point, (points, ...)."""
+    import numpy as np
+
+    return np.array([np.reshape(evaluate(m, point), m.shape) for point in points])
+
+
+def finite(points: list[Point], m: Matrix) -> list[Point]:
+    """The points away from poles of a matrix, all of them if there is none."""
+    import numpy as np
+
+    good = [p for p, value in zip(points, sampled(m, points), strict=True) if np.abs(value).max(initial=0) < POLE]
+    return good or points
+
+
+def offset(rows: Matrix, speeds: Matrix, points: Sequence[Point]) -> Matrix:
+    """The part of linear expressions without speeds; exactly zero where it vanishes at the points."""
+    import numpy as np
+
+    found = compact(substitute(rows, dict.fromkeys(speeds, 0)))
+    values = np.nan_to_num(sampled(found, points), nan=0.0, posinf=0.0, neginf=0.0)
+    return vector([e if np.abs(x).max() > 1e-12 else 0 for e, x in zip(found, values.T, strict=True)])
+
+
+def independent_rows(rows: Any, given: int = 0, most: int | None = None) -> list[int]:
+    """Rows, in order, that are no combinations of those before them at the points; the first `given` count as taken.
+
+    Rows that are clearly independent at every point come before those that are so at some.
+    """
+    import numpy as np
+
+    taken = list(range(given))
+    bases = [_orthonormal(sample[:given]) for sample in rows]
+    lengths = np.linalg.norm(rows, axis=2)
+    for least, every in ((CLEAR, True), (SMALL, False)):
+        for i in range(given, rows.shape[1]):
+            if i in taken or (most is not None and len(taken) - given == most):
+                continue
+            left = [
+                _apart(sample[i], basis) / n if n > 0 else 0.0
+                for sample, basis, n in zip(rows, bases, lengths[:, i], strict=True)
+            ]
+            if all(x > least for x in left) if every else np.median(left) > least:
+                taken.append(i)
+                bases = [_orthonormal(sample[taken]) for sample in rows]
+    return sorted(taken[given:])
+
+
+def _orthonormal(rows: Any) -> Any:
+    import numpy as np
+
+    return np.linalg.qr(rows.T)[0] if len(rows) else np.zeros((rows.shape[1], 0))
+
+
+def _apart(row: Any, basis: Any) -> float:
+    import numpy as np
+
+    return float(np.linalg.norm(row - basis @ (basis.T @ row)))
+
+
+def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
+    """At how many points the dependent speeds are not determined, and the largest entry of D = A^-1 B at the others."""
+    import numpy as np
+
+    rest = [j for j in range(rows.shape[2]) if j not in dependent]
+    singular, worst = 0, 1.0
+    for sample in rows:
+        A = sample[:, dependent]
+        if not np.isfinite(sample).all() or np.linalg.cond(A) > 1e8:
+            singular += 1
+        else:
+            worst = max(worst, float(np.abs(np.linalg.solve(A, sample[:, rest])).max(initial=0)))
+    return singular, worst
+
+
+def dependent_columns(AB: Matrix, rows: Any) -> list[int]:
+    """Choose the speeds to eliminate: small D at all points, then few operations, then the last ones.
+
+    AB   : (m, n), independent rows
+    rows : its values, (points, m, n)
+    """
+    m, n = AB.shape
+    if comb(n, m) <= FEW:
+        choices = list(combinations(range(n), m))
+    else:
+        choices = sorted({_pivots(sample) for sample in rows})
+    graded = {choice: growth(rows, choice) for choice in choices}
+    least, best = min(graded.values())
+    close = [choice for choice, (singular, worst) in graded.items() if singular == least and worst <= 3 * best]
+    cost = {c: sum(op_counts([AB[i, j] for i in range(m) for j in c]).values()) for c in islice(close, FEW)}
+    return list(max(cost.items(), key=lambda item: (-item[1], item[0]))[0])
+
+
+def _pivots(sample: Any) -> tuple[int, ...]:
+    """The columns that elimination with the largest pivots takes first."""
+    import numpy as np
+
+    left, taken = sample.copy(), []
+    for _ in range(len(sample)):
+        j = int(np.argmax(np.linalg.norm(left, axis=0)))
+        taken.append(j)
+        along = left[:, j] / max(float(np.linalg.norm(left[:, j])), 1e-300)
+        left = left - np.outer(along, along @ left)
+    return tuple(sorted(taken))

@@ -1,0 +1,33 @@
+"""Motion in time: integrators, constraints that hold, trajectories."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from .assemble import AssemblyError, State, assemble
+from .inputs import Sampled
+from .many import Bundle
+from .run import simulate, simulate_many
+from .trajectory import Outcome, Trajectory
+
+__all__ = [
+    "AssemblyError",
+    "Bundle",
+    "Outcome",
+    "Sampled",
+    "State",
+    "Trajectory",
+    "assemble",
+    "simulate",
+    "simulate_many",
+]
+
+
+class _Stage(ModuleType):
+    """`polhode.simulate` is this stage and its verb: importing the one must not hide the other."""
+
+    def __call__(self, *args: Any, **named: Any) -> Trajectory:
+        return simulate(*args, **named)
+
+
+sys.modules[__name__].__class__ = _Stage

@@ -1,0 +1,217 @@
+"""States that satisfy their constraints, found from a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polhode.equations import Dynamics, formulate
+from polhode.model import Model
+from polhode.model.errors import closest
+
+from .system import System, system_of
+
+_STEPS = 200
+_CLOSED = 1e-10
+_NOWHERE = 1e6  # the residual where there is none
+_LONGEST = 0.5  # of one step: radians or metres
+
+
+class State(NamedTuple):
+    """Coordinates (nq,) and speeds (nu,)."""
+
+    q: np.ndarray
+    u: np.ndarray
+
+
+class AssemblyError(ValueError):
+    """A loop that cannot close."""
+
+
+def assemble(
+    model: Model | Dynamics | System,
+    q0: Any = None,
+    u0: Any = None,
+    keep: Iterable[str] = (),
+    t: float = 0.0,
+    p: Any = None,
+) -> State:
+    """Find a state that satisfies the constraints, positions first, then speeds, nearest to a guess.
+
+    q0, u0 : arrays, or values by name; at rest where nothing is given
+    keep   : names of coordinates and speeds that must stay as they are given
+
+    Raises AssemblyError that names the constraint which cannot be satisfied.
+    """
+    system = _system(model)
+    eq = system.equations
+    q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
+    u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
+    kept = {keep} if isinstance(keep, str) else set(keep)
+    names = [*(str(s.value) for s in eq.q), *(str(s.value) for s in eq.u)]
+    for name in kept:
+        if name not in names:
+            raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, names)}")
+    solver = _Solver(system, parameters_of(system.dynamics, p), t)
+    q = solver.positions(q, kept)
+    return State(q, solver.speeds(q, u, kept))
+
+
+def _system(model: Model | Dynamics | System) -> System:
+    if isinstance(model, System):
+        return model
+    return system_of(formulate(model).compile() if isinstance(model, Model) else model)
+
+
+class _Solver:
+    """Residuals of a system as NumPy arrays."""
+
+    def __init__(self, system: System, p: np.ndarray, t: float) -> None:
+        self.system, self.p, self.t = system, p if len(p) else np.zeros(1), np.array([t], dtype=float)
+        eq = system.equations
+        self.nq, self.nu, self.m = len(eq.q), len(eq.u), len(system.constraints)
+        self.holonomic = np.array(system.constraints.holonomic, dtype=bool)
+
+    def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self.system.residuals is None:
+            return np.zeros(0), np.zeros(0), np.zeros((0, self.nu))
+        found = self.system.residuals(self.t, np.concatenate([q, u]), self.p)
+        phi, psi, J = np.split(np.nan_to_num(found, nan=_NOWHERE), [self.m, 2 * self.m])
+        return phi[self.holonomic], psi, J.reshape(self.m, self.nu)
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Coordinates after a small motion along the speeds."""
+        found = q + self.system.rates(self.t, np.concatenate([q, step]), self.p)
+        for first in self.system.quaternions():
+            found[first : first + 4] /= np.linalg.norm(found[first : first + 4])
+        return np.asarray(found)
+
+    def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
+        """Close the loops from the guess; where that stops short, from guesses around it."""
+        q = self.moved(q, np.zeros(self.nu))
+        held = [i for i, s in enumerate(self.system.equations.q) if str(s.value) in kept]
+        found, phi = self._closed(q, np.zeros(self.nu), held)
+        draw = np.random.default_rng(0)
+        for attempt in range(12):
+            if np.abs(phi).max(initial=0) <= _CLOSED:
+                return found
+            motions = self._motions(q, held)
+            aside = motions @ draw.normal(size=motions.shape[1]) * 0.1 * (1 + attempt)
+            trial, rest = self._closed(q, aside, held)
+            if np.abs(rest).max() < np.abs(phi).max():
+                found, phi = trial, rest
+        self._require(phi, [n for n, h in zip(self.system.constraints.names, self.holonomic, strict=True) if h], kept)
+        return found
+
+    def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Newton's method with the shortest steps, drawn back towards the guess along the constraints.
+
+        away : how far from the guess to begin
+        """
+        still = np.zeros(self.nu)
+        q = self.moved(q, away)
+        phi, _, J = self.residuals(q, still)
+        for _ in range(_STEPS):
+            motions = self._motions(q, held)
+            A = J[self.holonomic] @ motions
+            inverse = np.linalg.pinv(A, rcond=1e-9)
+            back = -motions.T @ away
+            step = motions @ (back - inverse @ (phi + A @ back))
+            longest = np.abs(step).max(initial=0)
+            step *= min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+            if longest < 1e-13 or (len(phi) and np.abs(phi).max() < 1e-15 and longest < 1e-9):
+                break
+            scale = 1.0
+            while True:  # shorter where the residual grows
+                trial = self.moved(q, scale * step)
+                found, _, J_new = self.residuals(trial, still)
+                if np.linalg.norm(found) <= (1 + 0.1 * scale) * np.linalg.norm(phi) + 1e-9 or scale < 1e-3:
+                    break
+                scale /= 2
+            q, phi, J = trial, found, J_new
+            away = away + scale * step
+        # closed to rounding, without the pull
+        for _ in range(3):
+            if np.abs(phi).max(initial=0) <= 1e-15:
+                break
+            motions = self._motions(q, held)
+            step = -motions @ np.linalg.pinv(J[self.holonomic] @ motions, rcond=1e-9) @ phi
+            trial = self.moved(q, step)
+            found, _, J_new = self.residuals(trial, still)
+            if np.abs(found).max() >= np.abs(phi).max():
+                break
+            q, phi, J = trial, found, J_new
+        return q, phi
+
+    def _motions(self, q: np.ndarray, held: list[int]) -> np.ndarray:
+        """An orthonormal basis of the speeds that leave the held coordinates alone, (nu, k)."""
+        if not held:
+            return np.eye(self.nu)
+        states = np.hstack([np.tile(q, (self.nu, 1)), np.eye(self.nu)])
+        still = self.system.rates(self.t, np.concatenate([q, np.zeros(self.nu)]), self.p)
+        N = (self.system.rates(self.t, states, self.p) - still)[:, held].T
+        _, sizes, rows = np.linalg.svd(N)
+        return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
+
+    def speeds(self, q: np.ndarray, u: np.ndarray, kept: set[str]) -> np.ndarray:
+        """The nearest speeds that the constraints allow."""
+        free = np.array([str(s.value) not in kept for s in self.system.equations.u], dtype=bool)
+        for _ in range(2):
+            _, psi, J = self.residuals(q, u)
+            u = u.copy()
+            u[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ psi
+        _, psi, _ = self.residuals(q, u)
+        self._require(psi / max(1.0, np.abs(u).max(initial=0)), list(self.system.constraints.names), kept, "speeds")
+        return u
+
+    def _require(self, residual: np.ndarray, names: list[str], kept: set[str], what: str = "positions") -> None:
+        worst = np.abs(residual).max(initial=0)
+        if worst <= _CLOSED:
+            return
+        sizes: dict[str, float] = {}
+        for name, r in zip(names, residual, strict=True):
+            sizes[name] = max(sizes.get(name, 0.0), abs(float(r)))
+        name = max(sizes, key=lambda n: sizes[n])
+        others = [n for n, r in sizes.items() if r > _CLOSED and n != name]
+        also = f" (with {', '.join(map(repr, others))})" if others else ""
+        held = f" while {', '.join(map(repr, sorted(kept)))} stay" + ("s" if len(kept) == 1 else "") if kept else ""
+        raise AssemblyError(
+            f"Constraint {name!r}{also} cannot be satisfied in its {what}{held}: it stays {sizes[name]:.3g} off. "
+            "Start nearer to a closed state, keep less, or check the lengths."
+        )
+
+
+def values_of(given: Any, names: Sequence[str], rest: Sequence[float], what: str) -> np.ndarray:
+    """An array from an array, or from values by name with the rest at rest."""
+    if given is None:
+        return np.array(rest, dtype=float)
+    if isinstance(given, Mapping):
+        found = np.array(rest, dtype=float)
+        for key, value in given.items():
+            if str(key) not in names:
+                raise KeyError(f"{what}: there is no {str(key)!r}. {closest(str(key), names)}")
+            found[list(names).index(str(key))] = float(value)
+    else:
+        found = np.array(given, dtype=float)
+        if found.shape != (len(names),):
+            raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {', '.join(names[:8])}.")
+    if not np.isfinite(found).all():
+        bad = names[int(np.argmin(np.isfinite(found)))]
+        raise ValueError(f"{what}: {bad!r} is NaN or infinite, expected a number.")
+    return found
+
+
+def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
+    """The run-time parameters of a dynamics in their order."""
+    names = dynamics.parameters
+    if isinstance(p, Mapping) or p is None:
+        given = {str(k): v for k, v in (p or {}).items()}
+        if missing := [name for name in names if name not in given]:
+            raise ValueError(
+                f"No value for parameter {missing[0]!r}. Give p={{{missing[0]!r}: ...}}, "
+                "or fold values in with compile(values=...)."
+            )
+        return values_of(given, names, [0.0] * len(names), "p")
+    return values_of(p, names, [0.0] * len(names), "p")

@@ -1,0 +1,171 @@
+"""Audits of a motion: energy against work, momentum, constraints.
+
+    d/dt (T + V) = u . tau + u . Q + dV_el/dt + lam . J u
+
+V_el is the part of V that Q has the forces of: springs and potentials. What is
+left of u . Q after them is dampers, friction and wrenches. Constraints do work
+only where they move with time, J u = -d phi/dt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polhode.formulations.terms import elastic_energy, spring_energy
+from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols
+from polhode.kinematics import Kinematics
+from polhode.model import TIME
+from polhode.spatial import Wrench
+
+from .between import thirds
+from .quantities import run
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+
+def momentum(kin: Kinematics) -> Matrix:
+    """Angular momentum about the world's origin and linear momentum, (6,), summed outside in."""
+    found = [link.inertia @ V for link, V in zip(kin.links, kin.V, strict=True)]
+    total = Wrench.zero()
+    for k in reversed(range(len(found))):
+        link = kin.links[k]
+        if link.parent < 0:
+            total = total + link.X @ found[k]
+        else:
+            found[link.parent] = found[link.parent] + link.X @ found[k]
+    return total.vector()
+
+
+def own_power(traj: Trajectory) -> Expr:
+    """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
+    eq = traj.dynamics.equations
+    kin = eq.kinematics
+    power: Expr = eq.u @ eq.Q if len(eq.u) else as_expr(0)
+    stored = elastic_energy(kin) + spring_energy(kin)
+    return power + diff_along(stored, [*eq.q], [*kin.q_dot])
+
+
+def work(traj: Trajectory) -> np.ndarray:
+    """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move."""
+    eq = traj.dynamics.equations
+    found = np.zeros((len(traj), 3))
+    if len(traj) == 1:
+        return found
+    h = np.diff(traj.t)
+    middle = (traj.t[:-1] + traj.t[1:]) / 2
+    q, u = traj.at(middle)
+    states = [(traj.t[:-1], traj.q[:-1], traj.u[:-1]), (middle, q, u), (traj.t[1:], traj.q[1:], traj.u[1:])]
+
+    def summed(power: list[np.ndarray]) -> np.ndarray:
+        steps = h / 6 * (power[0] + 4 * power[1] + power[2])
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    if traj.tau.any():
+        forces = thirds(traj.t, traj.tau, traj.held)
+        found[:, 0] = summed([np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)])
+    own = own_power(traj)
+    if own != 0:
+        found[:, 1] = summed([run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states])
+    if traj.reactions is not None and _moves(traj):
+        moved = eq.constraints.J @ eq.u
+        lam = thirds(traj.t, traj.reactions, False)
+        rates = [run(traj, [moved], *x, np.zeros_like(x[2]))[0] for x in states]
+        found[:, 2] = summed([np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)])
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What should be conserved or balanced, and how well it is.
+
+    energies   : kinetic, potential, total at the start and at the end, (2, 3)
+    work       : of tau, of the model's own forces and of moving constraints, (3,)
+    drift      : the largest energy that no work accounts for
+    scale      : the energy it is measured by: the largest kinetic energy or change of potential energy
+    momenta    : sizes of angular and linear momentum at the start, at the end, and of their largest change, (3, 2)
+    residuals  : the largest of every constraint, by name
+    caveat     : what the balance of energy leaves out, "" where it is whole
+    """
+
+    name: str
+    span: tuple[float, float]
+    energies: np.ndarray
+    work: np.ndarray
+    drift: float
+    scale: float
+    momenta: np.ndarray
+    residuals: dict[str, float]
+    caveat: str = ""
+
+    @classmethod
+    def of(cls, traj: Trajectory) -> Audit:
+        E, p = traj.energy, traj.momentum.reshape(-1, 2, 3)
+        worst = () if traj.residuals is None else np.abs(traj.residuals).max(axis=0)
+        return cls(
+            name=traj.dynamics.equations.model.name,
+            span=(float(traj.t[0]), float(traj.t[-1])),
+            energies=E[[0, -1]],
+            work=traj.work[-1],
+            drift=_largest(traj.energy_drift),
+            scale=max(float(E[:, 0].max()), float(np.ptp(E[:, 1]))),
+            momenta=np.stack([_sizes(p[0]), _sizes(p[-1]), _sizes(p - p[0]).max(axis=0)]),
+            residuals=dict(zip(traj.constraint_names, map(float, worst), strict=False)),
+            caveat=_caveat(traj),
+        )
+
+    @property
+    def relative_drift(self) -> float:
+        """The drift by the scale of the energies; 0 where nothing moved."""
+        return self.drift / self.scale if self.scale > 0 else 0.0
+
+    def __str__(self) -> str:
+        lines = [f"Audit of {self.name!r}, t = {self.span[0]:g} to {self.span[1]:g} s", ""]
+        lines.append(_row("", "start", "end", "change"))
+        for k, name in enumerate(("kinetic", "potential", "total")):
+            a, b = self.energies[:, k]
+            lines.append(_row(f"{name} energy [J]", a, b, b - a))
+        for name, value in zip(("inputs", "its own forces", "moving constraints"), self.work, strict=True):
+            if value:
+                lines.append(_row(f"work of {name} [J]", "", "", value))
+        lines.append(_row("unaccounted for, at most [J]", "", "", self.drift))
+        lines += ["", _row("", "start", "end", "largest change")]
+        for k, (name, unit) in enumerate((("angular", "N m s"), ("linear", "N s"))):
+            lines.append(_row(f"{name} momentum [{unit}]", *self.momenta[:, k]))
+        if self.residuals:
+            lines += ["", _row("constraint", "", "", "largest residual")]
+            lines += [_row(name, "", "", value) for name, value in self.residuals.items()]
+        kept = f"Energy is accounted for to {self.relative_drift:.1e} of {self.scale:.4g} J, "
+        return "\n".join([*lines, "", kept + "the most that moved.", *([self.caveat] if self.caveat else [])])
+
+    __repr__ = __str__
+
+
+def _moves(traj: Trajectory) -> bool:
+    """Whether a constraint depends on time."""
+    return TIME in free_symbols(traj.dynamics.equations.constraints.psi)
+
+
+def _caveat(traj: Trajectory) -> str:
+    if any(e != 0 for e in traj.dynamics.equations.kinematics.drift):
+        return "Embedded constraints or speeds move with time: their work is not in the balance."
+    if _moves(traj) and traj.reactions is None:
+        return "Constraints move with time: their work is in the balance only where the reactions are known."
+    return ""
+
+
+def _sizes(vectors: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.linalg.norm(vectors, axis=-1)
+    return found
+
+
+def _largest(x: np.ndarray) -> float:
+    return float(np.abs(x).max())
+
+
+def _row(name: str, *cells: Any) -> str:
+    shown = [cell if isinstance(cell, str) else f"{cell:.6g}" for cell in cells]
+    return (f"{name:<32}" + "".join(f"{cell:>17}" for cell in shown)).rstrip()

@@ -1,0 +1,187 @@
+"""Many states at once, by steps of one size, in the native loop over SIMD lanes.
+
+States are taken in blocks that stay in the processor's second-level cache through
+all their steps; blocks are shared out among threads.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from polhode.compile import Function, Port
+from polhode.compile.batch import workspace
+
+from .kernel import helper, kernel
+from .stepping import Array, combine, copy
+from .tableaus import EULER, MIDPOINT, RK4, Explicit
+
+METHODS = {"euler": EULER, "midpoint": MIDPOINT, "rk4": RK4}
+_ROOM = 32768  # doubles of a block: its states, the new ones and four stages
+_TIME, _X, _Y, _TAU, _P, _K = range(6)  # addresses of a block's arrays
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _loop(typing_context: Any, address: Any, pointers: Any, strides: Any, count: Any, work: Any) -> Any:
+    """Call void loop(pointers, strides, count, work) at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kinds = signature.args
+        data = [context.make_array(kinds[i])(context, builder, values[i]).data for i in (1, 2, 4)]
+        arguments = [data[0], data[1], values[3], data[2]]
+        kind = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
+        builder.call(builder.inttoptr(values[0], kind.as_pointer()), arguments)
+        return context.get_dummy_value()
+
+    return types.void(address, pointers, strides, types.int64, work), codegen
+
+
+@helper
+def _unit(x: Array, units: Array) -> None:
+    """Bring the quaternions of all states to length 1."""
+    for row in range(len(x)):
+        for first in units:
+            length = 0.0
+            for i in range(first, first + 4):
+                length += x[row, i] * x[row, i]
+            length = np.sqrt(length)
+            for i in range(first, first + 4):
+                x[row, i] /= length
+
+
+@kernel
+def _march(
+    tableau: Explicit,
+    codes: Array,
+    places: Array,
+    strides: Array,
+    times: Array,
+    x: Array,
+    y: Array,
+    k: Array,
+    units: Array,
+    rows: Array,
+    pointers: Array,
+    work: Array,
+) -> None:
+    """Take a block of states through all steps.
+
+    codes   : addresses of the loops of flow and rates
+    places  : addresses of the time, x, y, tau, p and k
+    strides : of t, x, tau, p, dx for flow; nq; of t, x, p, dq for rates
+    times   : the time, its start, the step size, steps between two rows
+    x, y, k : (count, n), the states, new ones, (stages, count n)
+    rows    : (count, outputs, n)
+    """
+    start, h, every = times[1], times[2], int(times[3])
+    count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
+    old, new = x.reshape(size), y.reshape(size)
+    for step in range(rows.shape[1] * every):
+        # the stages
+        for s in range(last):
+            times[0] = start + (step + tableau.c[s]) * h
+            if s:
+                combine(new, old, h, tableau.A[s], tableau.first[s], s, k)
+            pointers[0], pointers[1] = places[_TIME], places[_Y] if s else places[_X]
+            pointers[2], pointers[3], pointers[4] = places[_TAU], places[_P], places[_K] + 8 * size * s
+            _loop(codes[0], pointers, strides, count, work)
+        combine(new, old, h, tableau.A[last], tableau.first[last], last, k)
+        if last == 1:  # speeds are new, coordinates follow them
+            for i in range(count):
+                for j in range(nq):
+                    y[i, j] = x[i, j]
+            pointers[1], pointers[2], pointers[3] = places[_Y], places[_P], places[_K]
+            _loop(codes[1], pointers, strides[6:], count, work)
+            for i in range(count):
+                for j in range(nq):
+                    y[i, j] += h * k[0, i * nq + j]
+
+        # the new states
+        if units.size:
+            _unit(y, units)
+        copy(new, old)
+        if (step + 1) % every == 0:
+            for i in range(count):
+                copy(x[i], rows[i, step // every])
+
+
+def march(
+    method: str,
+    flow: Function,
+    rates: Function,
+    x: Any,
+    step: float,
+    steps: int,
+    *,
+    tau: Any,
+    p: Any,
+    every: int = 1,
+    t: float = 0.0,
+    units: Any = (),
+    threads: int = 1,
+) -> np.ndarray:
+    """Take many states from time t through `steps` steps.
+
+    flow   : (t[1], x[n], tau, p) -> dx[n]; rates : (t[1], x[n], p) -> dq[nq], as of a System
+    x      : (count, n); tau, p : one row for all states, or one for each
+    units  : first coordinate of each unit quaternion
+    return : (count, steps / every, n), the states after every so many steps
+
+    A state that blows up is not a number from there on.
+    """
+    if method not in METHODS:
+        raise ValueError(f"Method {method!r} takes no batch. Choose one of {', '.join(map(repr, METHODS))}.")
+    if every < 1 or steps < every or steps % every:
+        raise ValueError(f"{steps} steps with output every {every}: expected a multiple of it, and at least one.")
+    n, nq, x = flow.inputs[1].size, rates.outputs[0].size, np.ascontiguousarray(x, dtype=float)
+    if x.ndim != 2 or x.shape[1] != n or not len(x):
+        raise ValueError(f"Argument 'x': expected shape (count, {n}), found {x.shape}.")
+    count = len(x)
+    inputs = [_rows(given, port, count) for given, port in zip((x, tau, p), flow.inputs[1:], strict=True)]
+    loops = flow.kernel.in_lanes, rates.kernel.in_lanes
+    lanes, tableau = loops[0].lanes, METHODS[method]
+    if count < lanes:  # the last state fills the lanes that are left
+        inputs = [a[np.minimum(np.arange(lanes), len(a) - 1)] for a in inputs]
+    rows = np.empty((max(count, lanes), steps // every, n))
+    codes = np.array([loop.address for loop in loops])
+    quaternions = np.array(units, dtype=np.int64)
+
+    def part(start: int, stop: int) -> None:
+        here, tau, p = (a if len(a) == 1 else a[start:stop] for a in inputs)
+        here = here.copy()
+        there, k = np.empty_like(here), np.empty((len(tableau.c) - 1, here.size))
+        times = np.array([t, t, step, every])
+        places = np.array([a.ctypes.data for a in (times, here, there, tau, p, k)])
+        s_tau, s_p = (a.shape[1] if len(a) > 1 else 0 for a in (tau, p))
+        strides = np.array([0, n, s_tau, s_p, n, nq, 0, n, s_p, nq])
+        work = workspace(max(loop.work_size for loop in loops))
+        pointers = np.zeros(5, dtype=np.int64)
+        _march(tableau, codes, places, strides, times, here, there, k, quaternions, rows[start:stop], pointers, work)
+
+    cuts = _cuts(len(rows), n, lanes, threads)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(part, cuts[:-1], cuts[1:]))
+    return rows[:count]
+
+
+def _rows(given: Any, port: Port, count: int) -> np.ndarray:
+    """One row for all states, or one for each."""
+    rows = np.ascontiguousarray(given, dtype=float)
+    rows = rows.reshape(1, -1) if rows.ndim < 2 else rows
+    if rows.shape not in ((1, port.size), (count, port.size)):
+        raise ValueError(
+            f"Argument {port.name!r}: expected shape ({port.size},) or ({count}, {port.size}), found {np.shape(given)}."
+        )
+    return rows
+
+
+def _cuts(count: int, n: int, lanes: int, threads: int) -> list[int]:
+    """Where blocks begin and end: whole lanes, and at least a block for each thread if there is enough to do."""
+    block = max(4 * lanes, min(256, _ROOM // (6 * n)))
+    parts = max(-(-count // block), min(threads, count // (4 * lanes)), 1)
+    return [count * i // parts // lanes * lanes for i in range(parts)] + [count]

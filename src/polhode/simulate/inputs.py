@@ -1,0 +1,139 @@
+"""What drives a machine: constants, laws, functions of time and state, sampled controllers."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Equations
+from polhode.graph import Expr, as_expr
+from polhode.model.errors import closest
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
+
+_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A controller that runs at a fixed rate: its forces stay as they are until the next call.
+
+    function : t, q, u -> forces on the speeds, (nu,) or by name
+    period   : seconds between two calls
+    """
+
+    function: Control
+    period: float
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"Sampled: function is {self.function!r:.60}, expected a function of t, q, u.")
+        if not (isinstance(self.period, Real) and 0 < self.period < float("inf")):
+            raise ValueError(f"Sampled: period is {self.period!r:.60}, expected seconds, more than 0.")
+
+
+@dataclass(kw_only=True)
+class Inputs:
+    """The forces tau on the speeds, sorted by how they come about.
+
+    constant   : (nu,), what does not change
+    laws       : expressions compiled into the equations
+    continuous : called at every evaluation
+    sampled    : called at its own rate
+    """
+
+    names: list[str]
+    constant: np.ndarray
+    laws: dict[Expr, Expr] = field(default_factory=dict)
+    continuous: Control | None = None
+    sampled: Sampled | None = None
+    failure: BaseException | None = None  # raised by a function of the user
+    _callback: Any = None
+
+    def call(self, function: Control, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Forces from a function of the user, checked."""
+        given = function(t, q, u)
+        found = np.zeros(len(self.names))
+        if isinstance(given, Mapping):
+            for name, value in given.items():
+                found[self._place(str(name))] = value
+            return found
+        array = np.asarray(given, dtype=float)
+        if array.shape != found.shape:
+            raise ValueError(
+                f"The control gave an array of shape {array.shape} at t = {t:g}, expected ({len(self.names)},), "
+                f"a force for each of {', '.join(self.names[:8])}."
+            )
+        return array
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise KeyError(f"The control gave a force for {name!r}, which is no speed. {closest(name, self.names)}")
+        return self.names.index(name)
+
+    def address(self, nq: int) -> int:
+        """Native address of the continuous control, 0 without one. A failure in it stops the run."""
+        if self.continuous is None:
+            return 0
+        function, nu = self.continuous, len(self.names)
+
+        def callback(time: Any, x: Any, tau: Any) -> None:
+            target = np.ctypeslib.as_array(tau, (nu,))
+            state = np.ctypeslib.as_array(x, (nq + nu,)).copy()
+            try:
+                target[:] = self.call(function, float(time[0]), state[:nq], state[nq:])
+            except BaseException as error:  # native code cannot pass it on; `simulate` does
+                self.failure = self.failure or error
+                target[:] = np.nan
+
+        self._callback = _PROTOTYPE(callback)
+        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+
+def read_inputs(tau: Any, eq: Equations) -> Inputs:
+    """Sort what the user gave as tau."""
+    names = [str(s.value) for s in eq.u]
+    found = Inputs(names=names, constant=np.zeros(len(names)))
+    if tau is None:
+        return found
+    if isinstance(tau, Sampled):
+        found.sampled = tau
+    elif callable(tau):
+        found.continuous = tau
+    elif isinstance(tau, Mapping):
+        _read_mapping(tau, eq, found)
+    else:
+        array = np.array(tau, dtype=float)
+        if array.shape != found.constant.shape or not np.isfinite(array).all():
+            raise ValueError(
+                f"tau has shape {array.shape}, expected ({len(names)},) finite numbers, one for each speed."
+            )
+        found.constant = array
+    return found
+
+
+def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
+    known = {*eq.q, *eq.u, eq.t, *eq.parameters}
+    for key, value in tau.items():
+        name = str(key)
+        if name not in found.names:
+            raise KeyError(f"tau: there is no speed {name!r}. {closest(name, found.names)}")
+        place = found.names.index(name)
+        if isinstance(value, Expr):
+            from polhode.graph import free_symbols
+
+            if unknown := sorted(str(s) for s in free_symbols(value) - known):
+                raise ValueError(
+                    f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, t and parameters of the model. "
+                    "Put a number in its place."
+                )
+            found.laws[eq.u[place]] = as_expr(value)
+        elif isinstance(value, Real) and np.isfinite(float(value)):
+            found.constant[place] = float(value)
+        else:
+            raise ValueError(f"tau of {name!r} is {value!r:.60}, expected a number or an expression of q, u and t.")

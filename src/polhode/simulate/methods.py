@@ -1,0 +1,26 @@
+"""The integrators by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import adaptive, fixed, stiff
+from .stepping import COLLAPSE, DONE, MORE
+
+__all__ = ["COLLAPSE", "DONE", "METHODS", "MORE", "Method"]
+
+
+class Method(NamedTuple):
+    """A kernel, the rows of scratch it needs, and whether its step is fixed."""
+
+    name: str
+    advance: Any
+    stages: int
+    fixed: bool
+
+
+METHODS = {
+    name: Method(name, getattr(module, name), module.STAGES[name], module is fixed)
+    for module in (adaptive, stiff, fixed)
+    for name in module.STAGES
+}

@@ -1,0 +1,120 @@
+"""A trajectory as pictures: curves with their units, and the machine in motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polhode.graph import symbol, zeros
+from polhode.model.algebra import twists
+from polhode.model.errors import closest
+from polhode.view import FILMS, Curve, build, figure, save
+
+from .quantities import run
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+# what a variable is, by its unit
+_QUANTITIES = {
+    "rad": "Angles",
+    "m": "Positions",
+    "1": "Quaternion",
+    "rad/s": "Angular speeds",
+    "m/s": "Speeds",
+    "N m": "Torques",
+    "N": "Forces",
+}
+_EFFORT = {"rad/s": "N m", "m/s": "N", "": ""}
+
+
+def units(traj: Trajectory) -> dict[str, str]:
+    """The unit of every coordinate, speed and input, from the joint maps; "" for speeds that are not a joint's."""
+    found: dict[str, str] = {"t": "s"} | dict.fromkeys(traj.speeds, "")
+    for link in traj.dynamics.equations.kinematics.links:
+        part = link.part
+        lengths = ["rad" if h.w != zeros(3) else "m" for h in twists(part.basis)]
+        if part.quaternion:
+            lengths = ["1"] * 4 + ["m"] * (part.nq - 4)
+        found |= dict(zip((str(s.value) for s in link.coordinates), lengths, strict=True))
+        for s, h in zip(link.speeds, link.H, strict=True):
+            if s.op == "symbol" and str(s.value) in found:
+                found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
+    efforts = [_EFFORT[found[speed]] for speed in traj.speeds]
+    return found | dict(zip(traj.inputs, efforts, strict=True))
+
+
+def _owners(traj: Trajectory) -> dict[str, str]:
+    """The joint of every variable that shares its joint with many."""
+    found: dict[str, str] = {}
+    for link in traj.dynamics.equations.kinematics.links:
+        if len(link.speeds) >= 3:
+            first = str(link.coordinates[0].value)
+            bodies = traj.dynamics.equations.kinematics.model.bodies
+            joint = next(body.joint.name for body in bodies if first in body.joint.coordinates())
+            found |= {str(s.value): joint for s in (*link.coordinates, *link.speeds) if s.op == "symbol"}
+    return found
+
+
+def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
+    """The named curves, or those that a first look needs; coordinates left, speeds right."""
+    unit, owner = traj.units, _owners(traj)
+    found: dict[str, Curve] = {}
+
+    def add(name: str, values: np.ndarray, quantity: str, unit: str, section: int, side: int | None = None) -> None:
+        place = (section, side) if names is None else (0, None)
+        found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, section=place[0], side=place[1])
+
+    groups = (traj.coordinates, traj.speeds, traj.inputs)
+    for k, group in enumerate(groups):
+        for name in group:
+            values = traj[name]
+            if k == 2 and names is None and not values.any():
+                continue  # nothing acts there
+            variable = traj.speeds[traj.inputs.index(name)] if k == 2 else name
+            other = ("", "Generalised speeds", "Generalised forces")[k]
+            quantity = _QUANTITIES.get(unit[name], other) + (f" of {owner[variable]}" if variable in owner else "")
+            side = k if k < 2 else None
+            add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
+    if names is None or {"kinetic", "potential", "total", "drift"} & set(names):
+        for k, name in enumerate(("kinetic", "potential", "total")):
+            add(name, traj.energy[:, k], "Energy", "J", 2, 0)
+        add("drift", traj.energy_drift, "Energy drift", "J", 2, 1)
+    for rows, prefix in ((traj.residuals, ""), (traj.reactions, "reaction ")):
+        for k, name in enumerate(() if rows is None else traj.constraint_names):
+            quantity = "Reactions" if prefix else "Constraint residuals"
+            add(f"{prefix}{name}", rows[:, k], quantity, "", 3)  # type: ignore[index]  # not None
+    if names is None:
+        return list(found.values())
+    for name in names:
+        if name not in found:
+            raise KeyError(f"There is nothing to plot called {name!r}. {closest(name, found)}")
+    return [found[name] for name in dict.fromkeys(names)]
+
+
+def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
+    """Draw the curves; a run that stopped says why."""
+    note = "" if traj.outcome.finished else str(traj.outcome)
+    return figure(traj.t, _curves(traj, names), traj.dynamics.equations.model.name, note, path)
+
+
+def animate(traj: Trajectory, path: Any, fps: int) -> Path:
+    """Write a page or a film, in frames evenly spaced in time."""
+    dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
+    model = dyn.equations.model.merged()
+    bodies = [body.name for body in model.bodies]
+    frames = round(span * fps) + 1
+    if Path(path).suffix.lower() not in FILMS:
+        # as smooth as a screen, slowed down too, and no larger than a page should be
+        frames = int(np.clip(60 * span, 240, max(600, 100_000 // max(len(bodies), 1))))
+    t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
+    q, u = traj.at(t)
+    poses = run(traj, [dyn.equations.pose(name) for name in bodies], t, q, u, np.zeros_like(u)) if bodies else []
+    values = {s: float(e) for s, e in dyn.values.items()}
+    values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
+    scene = build(model, dict(zip(bodies, poses, strict=True)), values, t, model.name, str(traj.outcome))
+    scene.alarm = not traj.outcome.finished
+    return save(scene, path, fps)

@@ -1,0 +1,82 @@
+"""Expressions of the state, evaluated along a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polhode.compile import compile
+from polhode.formats.expression import parse
+from polhode.graph import Expr, Matrix, as_matrix, free_symbols, substitute, symbol, vector
+from polhode.model import TIME
+from polhode.model.errors import closest, fault
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+
+def evaluate(traj: Trajectory, what: Any) -> Any:
+    """Values at the outputs of an expression, text, a list or matrix of them, or a dict of these."""
+    if isinstance(what, Mapping):
+        return dict(zip(what, run(traj, [_expression(traj, e) for e in what.values()]), strict=True)) if what else {}
+    return run(traj, [_expression(traj, what)])[0]
+
+
+def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
+    if isinstance(what, str):
+        return parse(what, _Names(traj), "Expression")
+    if isinstance(what, (Expr, Matrix)):
+        return what
+    if isinstance(what, Sequence):
+        return as_matrix([_expression(traj, e) for e in what])
+    raise TypeError(f"evaluate takes expressions, found {what!r:.60} of type {type(what).__name__}.")
+
+
+def run(
+    traj: Trajectory, outputs: Sequence[Expr | Matrix], t: Any = None, q: Any = None, u: Any = None, tau: Any = None
+) -> list[np.ndarray]:
+    """Compile expressions and evaluate them at the outputs, or at the given states."""
+    dyn, kin = traj.dynamics, traj.dynamics.equations.kinematics
+    values = {"t": t, "q": q, "u": u, "tau": tau}
+    values = {name: getattr(traj, name) if x is None else x for name, x in values.items()}
+    values |= {"t": np.asarray(values["t"])[:, None], "p": traj.parameters}
+    symbols = {"t": vector([TIME]), "q": kin.q, "u": kin.u, "tau": vector([symbol(name) for name in traj.inputs])}
+    symbols |= {"p": vector([symbol(name) for name in dyn.parameters])}
+    whole = [_written(e, kin.quasi, dyn.values) for e in outputs]
+    known = {s for part in symbols.values() for s in part}
+    for part in whole:
+        for s in free_symbols(part):
+            if s not in known:
+                names = [*traj.names, *dyn.parameters]
+                raise ValueError(
+                    f"{str(s.value)!r} is no coordinate, speed, input or parameter. {closest(s.value, names)}"
+                )
+    used = {name: part for name, part in symbols.items() if len(part)}
+    made = compile(used, whole, target=dyn.target, name="quantities")
+    return list(made(*[values[name] for name in used]))
+
+
+def _written(e: Expr | Matrix, *meanings: Mapping[Any, Any]) -> Expr | Matrix:
+    """An expression with speeds of the joints, and then parameters, replaced by what they are."""
+    for meaning in meanings:
+        e = substitute(e, meaning)  # type: ignore[type-var]  # one or the other
+    return e
+
+
+class _Names(dict[str, Expr]):
+    """What text may call the variables of a trajectory: elbow, q.elbow, u["left-elbow"], p.m."""
+
+    def __init__(self, traj: Trajectory) -> None:
+        dyn = traj.dynamics
+        speeds = [*traj.speeds, *(str(s.value) for s in dyn.equations.kinematics.quasi)]
+        parameters = [*dyn.parameters, *(str(s.value) for s in dyn.values)]
+        groups = {"q": traj.coordinates, "u": speeds, "p": parameters}
+        super().__init__({f"{group}.{name}": symbol(name) for group, names in groups.items() for name in names})
+        plain = (*parameters, *traj.inputs, *speeds, *traj.coordinates, str(TIME.value))
+        self.update({name: symbol(name) for name in plain})
+
+    def __missing__(self, key: str) -> Expr:
+        known = [name for name in self if not name.startswith(("q.", "u.", "p."))]
+        raise fault(f"There is no coordinate, speed, input or parameter {key!r}. {closest(key, known)}")

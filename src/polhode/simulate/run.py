@@ -1,0 +1,408 @@
+"""From an initial state to a trajectory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.model.errors import closest
+
+from .assemble import parameters_of, values_of
+from .inputs import Inputs, read_inputs
+from .machine import LOST, NOT_FINITE, OK, SINGULAR, Machine, find_ranks, reactions, settle
+from .many import Bundle, in_lanes, one_by_one
+from .methods import COLLAPSE, DONE, METHODS, MORE, Method
+from .system import System, system_of
+from .trajectory import Outcome, Trajectory
+
+PATIENCE = 0.15  # seconds of computing between two looks at the keyboard
+
+
+def simulate(
+    dynamics: Dynamics,
+    q0: Any = None,
+    u0: Any = None,
+    t_end: float | None = None,
+    *,
+    tau: Any = None,
+    p: Any = None,
+    method: str = "dop853",
+    step: float | None = None,
+    output: Any = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
+    longest: float = np.inf,
+    t0: float = 0.0,
+    reacting: bool = False,
+    progress: bool | None = None,
+) -> Trajectory:
+    """Move a machine from a state at t0 to t_end.
+
+    q0, u0   : the state, arrays or values by name; at rest where nothing is given.
+               With a row for each of many states, use `simulate_many`
+    tau      : forces on the speeds: an array, numbers and expressions of q, u, t by name, a function
+               of t, q, u, or a `Sampled` controller
+    p        : values of parameters that were not compiled in
+    method   : "dop853", "dopri5", adaptive; "rodas5p", adaptive for stiff systems; "rk4",
+               "midpoint", "euler" (semi-implicit), of a fixed step
+    step     : of a fixed-step method
+    output   : times of the result: an array, a spacing, or "steps" for every step; 501 by default
+    longest  : the longest step an adaptive method may take
+    reacting : also compute the reactions of constraints at every output
+    progress : show a bar; by default on a terminal
+
+    A run that cannot go on returns what it has; `outcome` says why it ended. Ctrl-C too.
+    """
+    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
+        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
+    chosen = _method(method, step, t_end - t0)
+    if not isinstance(dynamics, Dynamics):
+        raise TypeError(f"simulate takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
+    inputs = read_inputs(tau, dynamics.equations)
+    system = system_of(dynamics, inputs.laws)
+    eq = dynamics.equations
+    values = parameters_of(dynamics, p)
+    q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
+    u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
+    machine = system.machine(inputs.constant, values, inputs.address(len(q)))
+    x = np.concatenate([q, u])
+    _begin(system, machine, t0, x)
+    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), _grid(output, t0, t_end))
+    run.options[:] = [rtol, atol, longest, 1e-15]
+    run.clock[1] = step or 0.0
+    with _watching(progress, t0, t_end) as seen:
+        run.prepare()
+        status = run.go(seen)
+    return run.trajectory(status, values, reacting)
+
+
+def simulate_many(
+    dynamics: Dynamics,
+    q0: Any,
+    u0: Any = None,
+    t_end: float | None = None,
+    *,
+    tau: Any = None,
+    method: str = "rk4",
+    step: float | None = None,
+    output: Any = None,
+    t0: float = 0.0,
+    threads: int = 1,
+    **options: Any,
+) -> Bundle:
+    """Move a machine from many states, (count, nq) and (count, nu), to t_end.
+
+    With "rk4", "midpoint" or "euler", and no constraints, states are computed side by side in
+    SIMD lanes, and tau may have a row for each. Other methods take one state after the other; both
+    use threads. `output` is a spacing; the other options are those of `simulate`.
+    """
+    eq = dynamics.equations
+    q, u = (np.asarray(a, dtype=float) if a is not None else None for a in (q0, u0))
+    if q is None or q.ndim != 2 or q.shape[1] != len(eq.q):
+        raise ValueError(f"q0 has shape {np.shape(q0)}, expected (count, {len(eq.q)}), a row for each state.")
+    u = np.zeros((len(q), len(eq.u))) if u is None else u
+    if u.shape != (len(q), len(eq.u)):
+        raise ValueError(f"u0 has shape {u.shape}, expected ({len(q)}, {len(eq.u)}).")
+    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
+        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
+    chosen = _method(method, step, t_end - t0)
+    plain = tau is None or isinstance(tau, (list, tuple, np.ndarray))
+    if chosen.fixed and plain and not len(eq.constraints) and not options.keys() - {"p"}:
+        assert step is not None
+        steps = round((t_end - t0) / step)
+        every = steps if output is None else round(float(output) / step)
+        if abs(steps * step - (t_end - t0)) > 1e-9 * (t_end - t0) or every < 1 or steps % every:
+            raise ValueError("The span, the spacing of the output and the step do not divide one another.")
+        t = t0 + step * every * np.arange(steps // every + 1)
+        return in_lanes(dynamics, q, u, t, tau=tau, p=options.get("p"), method=method, step=step, threads=threads)
+    spacing = t_end - t0 if output is None else output
+    run = partial(
+        simulate,
+        dynamics,
+        t_end=t_end,
+        tau=tau,
+        method=method,
+        step=step,
+        output=spacing,
+        t0=t0,
+        progress=False,
+        **options,
+    )
+    return one_by_one(run, q, u, threads)
+
+
+def _method(name: str, step: float | None, span: float) -> Method:
+    if name not in METHODS:
+        raise ValueError(f"Method {name!r} is unknown. {closest(name, METHODS)}")
+    found = METHODS[name]
+    if found.fixed and (step is None or not 0 < step <= span):
+        raise ValueError(f"Method {name!r} has a fixed step, found step={step!r}. Give step=1e-3, or what suits.")
+    if not found.fixed and step is not None:
+        raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
+    return found
+
+
+def _grid(output: Any, t0: float, t_end: float) -> np.ndarray | None:
+    """Times of the output; None for every step."""
+    if isinstance(output, str):
+        if output != "steps":
+            raise ValueError(f'output is {output!r:.60}, expected times, a spacing, or "steps".')
+        return None
+    if output is None:
+        return np.linspace(t0, t_end, 501)
+    found = np.asarray(output, dtype=float)
+    if found.ndim == 0:
+        if not 0 < found < np.inf:
+            raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
+        if found > t_end - t0:
+            raise ValueError(f"output is {output!r:.60}, a spacing longer than the {t_end - t0:g} s to simulate.")
+        whole = int(np.floor((t_end - t0) / found * (1 + 1e-12)))
+        found = t0 + found * np.arange(whole + 1)
+        return found if t_end - found[-1] < 1e-9 * (t_end - t0) else np.append(found, t_end)
+    if found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise ValueError("output has times that are not in order, expected an ascending array.")
+    if found.size and (found[0] < t0 or found[-1] > t_end):
+        raise ValueError(f"output has times from {found[0]:g} to {found[-1]:g}, expected between {t0:g} and {t_end:g}.")
+    return found
+
+
+def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
+    """Check that the state satisfies the constraints, and settle it."""
+    if system.residuals is None:
+        settle(machine, t0, x)
+        return
+    held, m = system.constraints, len(system.constraints)
+    found = system.residuals(np.array([t0]), x, machine.p)
+    for i in range(2 * m):
+        if not abs(found[i]) <= 1e-5:
+            raise ValueError(
+                f"The initial {'position' if i < m else 'speed'} does not satisfy {held.labels[i % m]!r}: it is "
+                f"{found[i]:.3g} off. Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
+            )
+    find_ranks(machine, t0, x)
+    if settle(machine, t0, x) != OK:
+        raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
+    find_ranks(machine, t0, x)
+
+
+class _Run:
+    """One integration: the arrays that the kernel works on, and what it has written."""
+
+    def __init__(
+        self, system: System, machine: Machine, method: Method, inputs: Inputs, x: np.ndarray,
+        span: tuple[float, float], grid: np.ndarray | None,
+    ) -> None:  # fmt: skip
+        self.system, self.machine, self.method, self.inputs, self.x = system, machine, method, inputs, x
+        self.t0, self.t_end = span
+        self.every_step = grid is None
+        self.grid = np.zeros(4096) if grid is None else grid
+        self.rows = np.zeros((self.grid.size, x.size))
+        self.forces: list[np.ndarray] = []  # tau at each output, where a controller set it
+        self.clock, self.counts, self.options = np.zeros(8), np.zeros(8, dtype=np.int64), np.zeros(4)
+        self.keep = np.zeros((method.stages, x.size))
+        self.clock[0] = self.t0
+        self.counts[6] = self.every_step
+        self.saved: list[tuple[np.ndarray, np.ndarray]] = []
+        self.seconds = 0.0
+        self.interrupted = False
+
+    def prepare(self) -> None:
+        """Have the kernel compiled: the first use of a method after installation takes some seconds."""
+        self.clock[2], self.counts[4] = self.t_end, 0
+        self._advance()
+        self.counts[5] = 0
+
+    def go(self, seen: Callable[[float], None]) -> int:
+        """Integrate until the end, a failure, or Ctrl-C."""
+        began = time.perf_counter()
+        status, sample, budget = MORE, 0, 200
+        if self.every_step:
+            self._record_first()
+        try:
+            while status == MORE:
+                stop = self.t_end
+                if self.inputs.sampled is not None:
+                    period = self.inputs.sampled.period
+                    if self.clock[0] >= self.t0 + sample * period:
+                        self._sample()
+                        sample += 1
+                    stop = min(stop, self.t0 + sample * period)
+                self.clock[2] = stop
+                self.counts[4] = budget
+                tick = time.perf_counter()
+                status = self._advance()
+                self._keep_forces()
+                if self.inputs.failure is not None:
+                    raise self.inputs.failure
+                spent = time.perf_counter() - tick
+                if status == MORE and spent > 0:
+                    budget = int(np.clip(budget * PATIENCE / spent, 10, 1e9)) if spent > 1e-4 else budget * 10
+                if status == DONE and stop < self.t_end:
+                    status = MORE
+                seen(self.clock[0])
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self.seconds = time.perf_counter() - began
+        return status
+
+    def _advance(self) -> int:
+        if self.every_step and self.counts[0] == self.grid.size:
+            self.saved.append((self.grid.copy(), self.rows.copy()))
+            self.counts[0] = 0
+        return int(
+            self.method.advance(
+                self.machine, self.clock, self.counts, self.x, self.grid, self.rows, self.keep, self.options
+            )
+        )
+
+    def _record_first(self) -> None:
+        self.grid[0], self.rows[0] = self.t0, self.x
+        self.counts[0] = 1
+
+    def _sample(self) -> None:
+        nq, t = self.machine.sizes[0], float(self.clock[0])
+        assert self.inputs.sampled is not None
+        found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq].copy(), self.x[nq:].copy())
+        if not np.isfinite(found).all():
+            bad = self.inputs.names[int(np.argmin(np.isfinite(found)))]
+            raise ValueError(f"The controller gave a force on {bad!r} that is NaN or infinite at t = {t:g}.")
+        self.machine.tau[:] = found
+        self.counts[5] = 0  # the rate at this state changed with the force
+
+    def _keep_forces(self) -> None:
+        """Keep the force of a controller for the rows that are new."""
+        if self.inputs.sampled is not None:
+            rows = sum(len(t) for t, _ in self.saved) + int(self.counts[0])
+            self.forces += [self.machine.tau.copy()] * (rows - len(self.forces))
+
+    def trajectory(self, status: int, values: np.ndarray, reacting: bool) -> Trajectory:
+        system, machine = self.system, self.machine
+        done = int(self.counts[0])
+        parts = [*self.saved, (self.grid[:done], self.rows[:done])]
+        t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+        nq, m = int(machine.sizes[0]), len(system.constraints)
+        tau = self._tau(t, x)
+        residuals = None
+        if system.residuals is not None:
+            found = system.residuals(t[:, None], x, machine.p)
+            positions = np.array(system.constraints.holonomic)
+            residuals = np.where(positions, found[:, :m], found[:, m : 2 * m])
+        return Trajectory(
+            dynamics=system.dynamics,
+            t=t,
+            q=x[:, :nq],
+            u=x[:, nq:],
+            tau=tau,
+            parameters=values,
+            outcome=self._outcome(status),
+            statistics={
+                "method": self.method.name,
+                "steps": int(self.counts[1]),
+                "rejected": int(self.counts[2]),
+                "evaluations": int(self.counts[3]),
+                "seconds": self.seconds,
+            },
+            residuals=residuals,
+            reactions=self._reactions(t, x, tau) if reacting and m else None,
+            constraint_names=system.constraints.labels,
+            held=self.inputs.sampled is not None,
+        )
+
+    def _tau(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The forces on the speeds at every output."""
+        if self.inputs.sampled is not None:
+            return np.array(self.forces).reshape(len(t), len(self.inputs.names))
+        nq = int(self.machine.sizes[0])
+        if self.inputs.continuous is not None:
+            calls = [
+                self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:])
+                for s, row in zip(t, x, strict=True)
+            ]
+            return np.array(calls).reshape(len(t), len(self.inputs.names))
+        tau = np.tile(self.inputs.constant, (len(t), 1))
+        if self.inputs.laws:
+            law = self.system.law(self.inputs.laws)
+            columns = [self.inputs.names.index(str(u.value)) for u in self.inputs.laws]
+            tau[:, columns] = law(t[:, None], x, self.machine.p)
+        return tau
+
+    def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        found, rate = np.zeros((len(t), len(self.system.constraints))), np.zeros(x.shape[1])
+        self.machine.code[3] = 0
+        for k in range(len(t)):
+            self.machine.tau[:] = tau[k]
+            reactions(self.machine, t[k], np.ascontiguousarray(x[k]), rate, found[k])
+        return found
+
+    def _outcome(self, status: int) -> Outcome:
+        t, steps = float(self.clock[0]), int(self.counts[1])
+        names = [str(s.value) for s in self.system.x]
+        culprit: str | None = names[int(self.counts[7]) % len(names)] if names else None
+        remedy: str | None = None
+        if self.interrupted:
+            reason, culprit = f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", None
+        elif status == DONE:
+            reason, culprit = f"Reached t = {t:.6g} s in {steps:,} steps.", None
+        elif status == NOT_FINITE:
+            reason = f"Stopped at t = {t:.6g} s: {culprit!r} would become infinite or NaN in the next step."
+            remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
+        elif status == SINGULAR:
+            culprit = self._idle()
+            reason = f"Stopped at t = {t:.6g} s: the inertia matrix is singular, {culprit!r} has no acceleration."
+            remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
+        elif status == LOST:
+            culprit = self._open()
+            reason = f"Stopped at t = {t:.6g} s: constraint {culprit!r} can no longer be satisfied."
+            remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
+        elif status == COLLAPSE:
+            reason = f"Stopped at t = {t:.6g} s: the step became too small; {culprit!r} changes fastest."
+            remedy = (
+                'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
+            )
+        else:
+            reason, remedy = f"Stopped at t = {t:.6g} s for a reason of its own ({status}).", None
+        return Outcome(
+            finished=status == DONE and not self.interrupted, reason=reason, time=t, culprit=culprit, remedy=remedy
+        )
+
+    def _idle(self) -> str:
+        """The speed with the least inertia."""
+        eq = self.system.equations
+        size = np.abs(self.machine.terms[self.machine.sizes[0] :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
+        return str(eq.u[int(np.argmin(size))].value)
+
+    def _open(self) -> str:
+        """The constraint that is furthest off where the kernel gave up."""
+        m = len(self.system.constraints)
+        return self.system.constraints.labels[int(np.nanargmax(np.abs(self.machine.terms[:m])))]
+
+
+@contextmanager
+def _watching(progress: bool | None, t0: float, t_end: float) -> Iterator[Callable[[float], None]]:
+    """Show how far a long run is, with an estimate of what is left."""
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield lambda t: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("compiling the integrator, once", total=None)
+    bar.start()
+
+    def seen(t: float) -> None:
+        text = f"{t:.4g} of {t_end:.4g} s"
+        bar.update(task, completed=t - t0, total=t_end - t0, description=text)
+
+    try:
+        yield seen
+    finally:
+        bar.stop()

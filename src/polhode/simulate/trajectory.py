@@ -1,0 +1,311 @@
+"""Trajectories: what a simulation returns, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.equations.inputs import fresh
+from polhode.model.errors import closest
+
+from . import audit, export, pictures, quantities
+from .between import Ends, hermite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a simulation ended.
+
+    finished : whether it reached the time asked for
+    reason   : one sentence
+    time     : where it ended
+    culprit  : the variable or constraint that stopped it
+    remedy   : what to try, one sentence
+    """
+
+    finished: bool
+    reason: str
+    time: float
+    culprit: str | None = None
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.remedy}" if self.remedy else self.reason
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trajectory:
+    """The motion of a machine: states at output times, and how the run ended.
+
+    t            : (k,), ascending; equal times are the two sides of a jump
+    q, u         : (k, nq), (k, nu)
+    tau          : (k, nu), what acted on the speeds from outside
+    parameters   : values, in the order of dynamics.parameters
+    statistics   : steps, rejected, evaluations, seconds
+    residuals    : (k, m) of the constraints; reactions : (k, m), their multipliers lam
+    constraint_names : one for each row
+    held         : whether each tau acted unchanged since the output before, as of a sampled control
+
+    traj["elbow"] is a coordinate, speed or input by name, (k,).
+    """
+
+    dynamics: Dynamics
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    tau: np.ndarray
+    outcome: Outcome
+    parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    residuals: np.ndarray | None = None
+    reactions: np.ndarray | None = None
+    constraint_names: tuple[str, ...] = ()
+    held: bool = False
+
+    def __post_init__(self) -> None:
+        eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
+        shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u))}
+        shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m), "reactions": (k, m)}
+        if k == 0:
+            raise ValueError("A trajectory needs at least one state, found none.")
+        for name, shape in shapes.items():
+            given = getattr(self, name)
+            if given is None:
+                continue
+            array = np.ascontiguousarray(given, dtype=float).view()
+            if array.shape != shape:
+                raise ValueError(f"Trajectory: {name} has shape {array.shape}, expected {shape}.")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    # names
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the columns of q."""
+        return tuple(str(s.value) for s in self.dynamics.equations.q)
+
+    @cached_property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of the columns of u."""
+        return tuple(str(s.value) for s in self.dynamics.equations.u)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the columns of tau: tau_<speed>."""
+        return tuple(str(s.value) for s in fresh("tau", self.dynamics.equations))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that traj[name] takes."""
+        return (*self.coordinates, *self.speeds, *self.inputs, "t")
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The unit of every name: rad, m, rad/s, m/s, N m, N, s, or 1 for parts of a quaternion."""
+        return pictures.units(self)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        for names, columns in (
+            (self.coordinates, self.q),
+            (self.speeds, self.u),
+            (self.inputs, self.tau),
+            (("t",), self.t[:, None]),
+        ):
+            if name in names:
+                found: np.ndarray = columns[:, names.index(name)]
+                return found
+        raise KeyError(f"There is no coordinate, speed or input {name!r}. {closest(name, self.names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        name, k = self.dynamics.equations.model.name, len(self)
+        states = f"{k:,} states, t = {self.t[0]:g} to {self.t[-1]:g} s" if k > 1 else f"1 state, t = {self.t[0]:g} s"
+        return f"Trajectory of {name!r}: {states}. {self.outcome}"
+
+    # states between outputs
+
+    def at(self, time: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and speeds at a time, or at an array of times.
+
+        Cubic Hermite interpolation between outputs, from their rates: the error
+        falls with the fourth power of the spacing. Quaternions keep length 1.
+
+        Returns q : (..., nq), u : (..., nu).
+        """
+        asked = np.asarray(time, dtype=float)
+        t, slack = self.t, 1e-9 * max(float(self.t[-1] - self.t[0]), abs(float(self.t[-1])))
+        outside = ~((asked >= t[0] - slack) & (asked <= t[-1] + slack))
+        if outside.any():
+            worst = float(np.atleast_1d(asked)[np.atleast_1d(outside)][0])
+            raise ValueError(f"Time {worst:g} is not in the trajectory, expected {t[0]:g} to {t[-1]:g} s.")
+        if len(t) == 1:
+            return tuple(np.broadcast_to(x[0], (*asked.shape, x.shape[1])).copy() for x in (self.q, self.u))  # type: ignore[return-value]
+        i = np.clip(np.searchsorted(t, asked, side="right") - 1, 0, len(t) - 2)
+        h = t[i + 1] - t[i]
+        s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
+        q = hermite(self.q, self._q_slopes, i, h, s)
+        for first in self._quaternions:
+            q[..., first : first + 4] /= np.linalg.norm(q[..., first : first + 4], axis=-1, keepdims=True)
+        return q, hermite(self.u, self._u_slopes, i, h, s)
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """qdot at the outputs, (k, nq)."""
+        return self._call("rates", self.q, self.u)
+
+    @cached_property
+    def accelerations(self) -> np.ndarray:
+        """udot at the outputs, (k, nu), with the reactions of constraints."""
+        return self._acceleration(slice(None), self.tau)
+
+    def _acceleration(self, rows: slice, tau: np.ndarray) -> np.ndarray:
+        q, u, t = self.q[rows], self.u[rows], self.t[rows]
+        free = self._call("forward_dynamics", q, u, tau, t=t)
+        held = self.dynamics.equations.constraints
+        if not len(held):
+            return free
+        J, gamma = quantities.run(self, [held.J, held.gamma], t, q, u)
+        M = self._call("mass_matrix", q, t=t)
+        pushed = np.linalg.solve(M, np.swapaxes(J, 1, 2))  # (k, nu, m), what a unit of each reaction does
+        if self.reactions is None:
+            lam = -np.linalg.pinv(J @ pushed, hermitian=True) @ (J @ free[..., None] + gamma[..., None])
+        else:
+            lam = self.reactions[rows][..., None]
+        found: np.ndarray = free + (pushed @ lam)[..., 0]
+        return found
+
+    @cached_property
+    def _q_slopes(self) -> Ends:
+        """At the start and the end of every interval."""
+        return self.rates[:-1], self.rates[1:]
+
+    @cached_property
+    def _u_slopes(self) -> Ends:
+        start = self._acceleration(slice(None, -1), self.tau[1:]) if self.held else self.accelerations[:-1]
+        return start, self.accelerations[1:]
+
+    @cached_property
+    def _quaternions(self) -> list[int]:
+        """The first coordinate of every unit quaternion."""
+        eq = self.dynamics.equations
+        first = [link.coordinates[0] for link in eq.kinematics.links if link.part.quaternion]
+        return [list(eq.q).index(s) for s in first]
+
+    # quantities along the way
+
+    def evaluate(self, what: Any) -> Any:
+        """Values of expressions of q, u, t, tau and parameters at the outputs.
+
+        what : an expression, a matrix or list of them, text such as "L*sin(theta)",
+               or a dict of these
+
+        Returns (k,) for one, (k, ...) for a matrix, a dict for a dict.
+        """
+        return quantities.evaluate(self, what)
+
+    def _call(self, name: str, *args: np.ndarray, t: Any = None) -> np.ndarray:
+        """A call of the dynamics, with time and parameters where it takes them."""
+        dyn = self.dynamics
+        extra = {"p": self.parameters, "t": self.t if t is None else t} if dyn.parameters or dyn.timed else {}
+        found: np.ndarray = getattr(dyn, name)(*args, **extra)
+        return found
+
+    def pose(self, marker: str) -> np.ndarray:
+        """Pose of a marker or body in the world, (k, 4, 4)."""
+        return quantities.run(self, [self.dynamics.equations.pose(marker)])[0]
+
+    def velocity(self, marker: str, axes: str = "world") -> np.ndarray:
+        """Angular velocity and velocity of a marker or body, (k, 6)."""
+        return quantities.run(self, [self.dynamics.equations.velocity(marker, axes)])[0]
+
+    # audits
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic, potential and total energy, (k, 3). [J]"""
+        found = self._call("energy", self.q, self.u)
+        return np.column_stack([found, found.sum(axis=1)])
+
+    @cached_property
+    def work(self) -> np.ndarray:
+        """Work done since the start, (k, 3): by tau, by the model's own forces without a potential,
+        and by constraints that move with time. [J]
+
+        Simpson's rule between outputs: as accurate as they are dense.
+        """
+        return audit.work(self)
+
+    @property
+    def energy_drift(self) -> np.ndarray:
+        """Energy that came or went without work, (k,): E - E(0) - work. [J]"""
+        drift: np.ndarray = self.energy[:, 2] - self.energy[0, 2] - self.work.sum(axis=1)
+        return drift
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """Angular momentum about the world's origin and linear momentum of all bodies, (k, 6).
+
+        Spatial vectors have their angular part first. Armatures have no place, so they do not count.
+        """
+        return quantities.run(self, [audit.momentum(self.dynamics.equations.kinematics)])[0]
+
+    def audit(self) -> audit.Audit:
+        """What should be conserved or balanced, and how well it is; print it."""
+        return audit.Audit.of(self)
+
+    # files
+
+    def to_numpy(self) -> dict[str, np.ndarray]:
+        """Every column by name: t, coordinates, speeds, inputs, then residuals and reactions."""
+        return export.columns(self)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with these columns, t its index."""
+        return export.frame(self)
+
+    def to_csv(self, path: Any) -> None:
+        """Write the columns as CSV, numbers in full."""
+        export.write_csv(self, path)
+
+    def to_parquet(self, path: Any) -> None:
+        """Write the DataFrame as Parquet."""
+        export.write_parquet(self, path)
+
+    def to_hdf5(self, path: Any) -> None:
+        """Write t, q, u, tau and the rest as HDF5, with names, parameters and outcome as attributes."""
+        export.write_hdf5(self, path)
+
+    # pictures
+
+    def plot(self, names: str | Sequence[str] | None = None, path: Any = None) -> Any:
+        """Draw coordinates, speeds, inputs and energies, or the named ones; return the matplotlib Figure.
+
+        names : of coordinates, speeds and inputs, of constraints, or "kinetic",
+                "potential", "total", "drift"
+        path  : also write it, as PNG, SVG or PDF by its ending
+        """
+        return pictures.plot(self, [names] if isinstance(names, str) else names, path)
+
+    def animate(self, path: Any, fps: int = 25) -> Path:
+        """Write the motion: a page that plays it for .html, a film for .gif and .mp4; return the path.
+
+        The page is one file and needs no network. page.html#t=1.5 shows that moment.
+
+        fps : frames a second of a film
+        """
+        return pictures.animate(self, path, fps)

@@ -1,0 +1,173 @@
+"""Figures of what changes with time."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .optional import needed
+
+MOST_LINES = 6  # in one panel
+MOST_CURVES = 36  # of one quantity; beyond, those that change most
+_COLORS = ("#3b6fb6", "#e07b39", "#3f9b6c", "#c8475a", "#7d62b3", "#8a6d4b", "#d06fae", "#5d6570")
+_STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": "#9aa3ad",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e9ed",
+    "grid.linewidth": 0.8,
+    "xtick.color": "#4a525b",
+    "ytick.color": "#4a525b",
+    "lines.linewidth": 1.3,
+    "lines.solid_capstyle": "round",
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "legend.handlelength": 1.4,
+    "legend.borderaxespad": 0.0,
+    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.use_mathtext": True,
+    "savefig.dpi": 150,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A quantity over time.
+
+    values   : (k,)
+    quantity : what it is, the title of its panel: "Angles"
+    unit     : "rad"; "" for a pure number
+    section  : rows of panels, from above; side : the column in them, 0 or 1, None for either
+    """
+
+    name: str
+    values: np.ndarray
+    quantity: str
+    unit: str = ""
+    section: int = 0
+    side: int | None = None
+
+
+def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = "", path: Any = None) -> Any:
+    """Draw curves over time, a panel for each quantity.
+
+    note : a line below the title, such as why a run stopped
+    path : also write it, as PNG, SVG or PDF by its ending
+
+    Returns the matplotlib Figure. Without a path it belongs to pyplot, for plt.show().
+    """
+    matplotlib = needed("matplotlib", "plot", "A plot")
+    target = None if path is None else _writable(Path(path))
+    rows = _rows(curves)
+    width = max(map(len, rows), default=1)
+    with matplotlib.rc_context(_STYLE | {"axes.prop_cycle": matplotlib.cycler(color=_COLORS)}):
+        fig = _new((6.2 * width, 0.7 + 2.1 * len(rows)), managed=path is None)
+        grid = fig.add_gridspec(max(len(rows), 1), width)
+        for i, row in enumerate(rows):
+            for j, panel in enumerate(row):
+                if panel:
+                    ax = fig.add_subplot(grid[i, j])
+                    _draw(ax, t, panel)
+                    below = any(j < len(other) and other[j] for other in rows[i + 1 :])
+                    ax.tick_params(labelbottom=not below)
+                    ax.set_xlabel("" if below else "t [s]")
+        _head(fig, title, note)
+        if target is not None:
+            fig.savefig(target)
+    return fig
+
+
+def _new(size: tuple[float, float], managed: bool) -> Any:
+    """A figure: pyplot's where somebody may show it, its own where it goes to a file."""
+    if not managed:
+        return needed("matplotlib.figure", "plot", "A plot").Figure(figsize=size, layout="constrained")
+    pyplot = needed("matplotlib.pyplot", "plot", "A plot")
+    fig = pyplot.figure(figsize=size, layout="constrained")
+    if "inline" in pyplot.get_backend().lower():
+        pyplot.close(fig)  # a notebook shows what is returned, and would show it again
+    return fig
+
+
+def _writable(path: Path) -> Path:
+    endings = (".png", ".svg", ".pdf", ".jpg")
+    if path.suffix.lower() not in endings:
+        raise ValueError(f"{path}: expected a name that ends in {', '.join(endings)}.")
+    return path
+
+
+def _rows(curves: Sequence[Curve]) -> list[list[list[Curve]]]:
+    """Panels by row and column: sections one below the other, their sides next to each other."""
+    found: list[list[list[Curve]]] = []
+    for section in sorted({c.section for c in curves}):
+        sides = [_panels([c for c in curves if c.section == section and c.side == side]) for side in (0, 1, None)]
+        columns, rest = sides[:2], sides[2]
+        for panel in rest:
+            min(columns, key=len).append(panel)
+        found += [list(row) for row in zip_longest(*columns, fillvalue=[])]
+    if not any(row[1] for row in found):
+        return [row[:1] for row in found]
+    return found
+
+
+def _panels(curves: Sequence[Curve]) -> list[list[Curve]]:
+    """The curves of each quantity, as many to a panel as can be told apart."""
+    groups: dict[tuple[str, str], list[Curve]] = {}
+    for curve in curves:
+        groups.setdefault((curve.quantity, curve.unit), []).append(curve)
+    found = []
+    for group in groups.values():
+        shown = group
+        if len(group) > MOST_CURVES:
+            by_range = sorted(group, key=lambda c: -np.ptp(c.values[np.isfinite(c.values)]) if c.values.size else 0)
+            kept = {id(c) for c in by_range[:MOST_CURVES]}
+            shown = [c for c in group if id(c) in kept]
+        size = math.ceil(len(shown) / math.ceil(len(shown) / MOST_LINES))
+        found += [shown[k : k + size] for k in range(0, len(shown), size)]
+    return found
+
+
+def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
+    first = panel[0]
+    for curve in panel:
+        mark = {"marker": "o", "markersize": 3} if len(t) == 1 else {}
+        ax.plot(t, curve.values, label=_short(curve.name), **mark)
+    alone = len(panel) == 1 and not first.quantity.endswith(first.name)
+    heading = f"{first.quantity}: {_short(first.name)}" if alone else first.quantity
+    ax.set_title(f"{heading} [{first.unit}]" if first.unit else heading, color="#2a3038")
+    ax.margins(x=0.01)
+    values = np.concatenate([c.values[np.isfinite(c.values)] for c in panel])
+    if values.size and np.ptp(values) <= 1e-12 * np.abs(values).max():
+        ax.set_ylim(*(values[0] + np.array([-0.5, 0.5]) * (abs(values[0]) or 1)))  # constant: rounding is no motion
+    if values.size and 0 < np.abs(values).max() < min(1e-3, 10 * np.ptp(values)):
+        ax.yaxis.set_major_formatter(lambda y, _: f"{y:.3g}".replace("e-0", "e-"))
+    if len(panel) > 1:
+        ax.legend(loc="center left", bbox_to_anchor=(1.015, 0.5))
+
+
+def _short(name: str, most: int = 26) -> str:
+    name = name.replace("$", r"\$")  # no mathematics in names
+    name = f"\u200b{name}" if name.startswith("_") else name  # matplotlib hides labels that start so
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
+
+
+def _head(fig: Any, title: str, note: str) -> None:
+    """The title and, in a line of its own, the note."""
+    left, top = {"x": 0.01, "ha": "left"}, 1 - 0.33 / fig.get_figheight()
+    text = title.replace("$", r"\$") + ("\n" if note else "")
+    fig.suptitle(text, **left, fontsize=12, fontweight="bold", color="#2a3038")
+    if note:
+        fig.text(0.01, top, textwrap.shorten(note, 170).replace("$", r"\$"), va="top", fontsize=8.5, color="#b3261e")
