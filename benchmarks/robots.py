@@ -7,7 +7,6 @@ CasADi or MuJoCo their columns stay empty, and a note says why.
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -137,7 +136,7 @@ def wheel(robot: Robot) -> dict[str, Callable[[], float]]:
 
 
 def measure(title: str, program: Path | None, rounds: int, folder: Path) -> dict[str, Any]:
-    """Nanoseconds a state by algorithm and engine, medians of rounds in which all take turns."""
+    """Nanoseconds a state by algorithm and engine, the best of rounds in which all take turns."""
     robot = load(title, folder)
     model, names = robot.model, tree(robot.theirs).names
     base = model.nu - len(names)
@@ -173,9 +172,7 @@ def measure(title: str, program: Path | None, rounds: int, folder: Path) -> dict
                 times[key].setdefault(label, []).append(way())
     found: dict[str, Any] = {"n": model.nu, "notes": [text for text in (no_casadi, no_mujoco) if text]}
     for key, f in robot.functions.items():
-        row = {label: statistics.median(values) for label, values in times[key].items()}
-        if "C++" in row:  # two conventions: the faster one counts
-            row["C++"] = float(np.median(np.reshape(times[key]["C++"], (rounds, -1)), axis=0).min())
+        row = {label: min(values) for label, values in times[key].items()}  # C++ has two conventions
         counts = {"operations": sum(f.op_counts().values())}
         if key in casadi:
             counts["CasADi operations"] = casadi[key].operations

@@ -237,7 +237,7 @@ def simulate(
     if as_json:
         _print(summary(found, written))
     else:
-        print(found.audit())
+        print(f"{found.outcome}\n\n{found.audit()}")
         print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
     if not found.outcome.finished:
         raise typer.Exit(1)

@@ -132,13 +132,30 @@ def forward_dynamics(kin: Kinematics, forces: Matrix) -> Matrix:
     """The accelerations for given generalised forces, by the way that takes fewer operations.
 
     Short trees: bias, inertia matrix and its sparse factorisation. Long ones:
-    the recursion over articulated bodies, linear in n.
+    the recursion over articulated bodies, linear in n. Trees that stand side by
+    side on the ground choose for themselves.
     """
     b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
     bodies = _articulated(kin, b)
     if len(kin.u) > SHORT:
         return bodies
-    return min(solve(mass_matrix(kin), b), bodies, key=lambda udot: sum(op_counts(udot).values()))
+    factored = solve(mass_matrix(kin), b)
+    udot = list(bodies)
+    for own in _trees(kin):
+        ways = [[way[i] for i in own] for way in (bodies, factored)]
+        for i, e in zip(own, min(ways, key=lambda rows: sum(op_counts(rows).values())), strict=True):
+            udot[i] = e
+    return vector(udot)
+
+
+def _trees(kin: Kinematics) -> list[list[int]]:
+    """The speeds of each tree that stands on the ground."""
+    found: dict[int, list[int]] = {}
+    roots: list[int] = []
+    for k, link in enumerate(kin.links):
+        roots.append(k if link.parent < 0 else roots[link.parent])
+        found.setdefault(roots[k], []).extend(range(link.first, link.first + len(link.H)))
+    return list(found.values())
 
 
 def articulated(kin: Kinematics, forces: Matrix) -> Matrix:

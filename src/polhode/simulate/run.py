@@ -308,7 +308,8 @@ class _Run:
                 "rejected": int(self.counts[2]),
                 "evaluations": int(self.counts[3]),
                 "seconds": self.seconds,
-            },
+            }
+            | ({"constraint rows": m, "independent": int(machine.sizes[3])} if m else {}),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and m else None,
             constraint_names=system.constraints.labels,
@@ -361,6 +362,12 @@ class _Run:
             culprit = self._open()
             reason = f"Stopped at t = {t:.6g} s: constraint {culprit!r} can no longer be satisfied."
             remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
+        elif status == COLLAPSE and (strained := self._strained()) is not None:
+            culprit = strained
+            reason = (
+                f"Stopped at t = {t:.6g} s: near a singular position, where constraint {culprit!r} jams the machine."
+            )
+            remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
         elif status == COLLAPSE:
             reason = f"Stopped at t = {t:.6g} s: the step became too small; {culprit!r} changes fastest."
             remedy = (
@@ -377,6 +384,20 @@ class _Run:
         eq = self.system.equations
         size = np.abs(self.machine.terms[self.machine.sizes[0] :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
         return str(eq.u[int(np.argmin(size))].value)
+
+    def _strained(self) -> str | None:
+        """The constraint that hardly determines a speed any more, at the last state."""
+        if self.system.residuals is None:
+            return None
+        held, m = self.system.constraints, len(self.system.constraints)
+        found = self.system.residuals(np.array([self.clock[0]]), self.x, self.machine.p)
+        J = found[2 * m :].reshape(m, -1) * self.machine.scale[:, None]
+        rows, sizes, _ = np.linalg.svd(J)
+        rank = int(self.machine.sizes[3])
+        if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
+            return None
+        loops = np.abs(rows[:, rank - 1])
+        return held.labels[int(np.argmax(loops))]
 
     def _open(self) -> str:
         """The constraint that is furthest off where the kernel gave up."""

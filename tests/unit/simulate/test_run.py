@@ -1,0 +1,218 @@
+"""simulate(): inputs, outputs, constraints, and how a run ends."""
+
+import numpy as np
+import pytest
+
+import polhode as ph
+from polhode.simulate.machine import evaluate, find_ranks, settle
+from polhode.simulate.system import System
+
+
+def pendulum(**options):
+    build = ph.Builder("pendulum", **options)
+    build.body("bob", joint=ph.revolute("y", name="theta"), mass=1, com=(0, 0, -1), inertia=(0.1, 0.1, 0))
+    return ph.formulate(build.build()).compile()
+
+
+def cart():
+    build = ph.Builder("cart")
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=2)
+    return ph.formulate(build.build()).compile()
+
+
+def four_bar(*laws):
+    build = ph.Builder("four-bar")
+    rod = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 1 / 12, 1 / 12)}
+    build.body("crank", joint=ph.revolute("y", name="a"), **rod)
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **rod)
+    build.body("rocker", at=(1.2, 0, 0), joint=ph.revolute("y", name="c"), **rod)
+    build.marker("tip", body="rod", at=(1, 0, 0))
+    build.marker("top", body="rocker", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
+    for law in laws:
+        build.prescribe("a", law)
+    return ph.formulate(build.build()).compile()
+
+
+CLOSED = {"a": -1.0, "b": 1.0, "c": -1.0}
+
+
+def test_every_kind_of_input_does_the_same():
+    dyn, start = pendulum(), {"theta": 0.3}
+    theta, theta_dot, t = ph.symbol("theta"), ph.symbol("theta_dot"), ph.TIME
+    law = ph.sin(3 * t) - 0.2 * theta_dot - 0.5 * theta
+    expected = ph.simulate(dyn, start, t_end=5.0, tau={"theta_dot": law})
+    found = ph.simulate(dyn, start, t_end=5.0, tau=lambda t, q, u: [np.sin(3 * t) - 0.2 * u[0] - 0.5 * q[0]])
+    named = ph.simulate(
+        dyn, start, t_end=5.0, tau=lambda t, q, u: {"theta_dot": np.sin(3 * t) - 0.2 * u[0] - 0.5 * q[0]}
+    )
+    for traj in (found, named):
+        np.testing.assert_allclose(traj.q, expected.q, atol=1e-13)
+        np.testing.assert_allclose(traj.tau, expected.tau, atol=1e-13)
+    constant = [ph.simulate(dyn, start, t_end=5.0, tau=tau) for tau in ([0.7], {"theta_dot": 0.7})]
+    sampled = ph.simulate(dyn, start, t_end=5.0, tau=ph.Sampled(lambda t, q, u: [0.7], period=0.3))
+    np.testing.assert_array_equal(constant[0].q, constant[1].q)
+    np.testing.assert_allclose(sampled.q, constant[0].q, atol=1e-7)
+
+
+def test_a_sampled_controller_is_called_at_its_rate_and_holds():
+    calls = []
+
+    def control(t, q, u):
+        calls.append(t)
+        return [len(calls)]
+
+    traj = ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(control, period=0.1), output=0.05)
+    np.testing.assert_allclose(calls, 0.1 * np.arange(10), atol=1e-15)
+    speed = np.interp(traj.t, 0.1 * np.arange(11), np.concatenate([[0], np.cumsum(np.arange(1, 11)) * 0.05]))
+    np.testing.assert_allclose(traj["x_dot"], speed, atol=1e-9)
+    assert abs(traj.audit().relative_drift) < 1e-9
+
+
+def test_what_a_control_raises_comes_through():
+    def broken(t, q, u):
+        raise RuntimeError("no signal")
+
+    for tau in (broken, ph.Sampled(broken, 0.1)):
+        with pytest.raises(RuntimeError, match="no signal"):
+            ph.simulate(cart(), t_end=1.0, tau=tau)
+    with pytest.raises(ValueError, match=r"shape \(2,\) at t = 0, expected \(1,\)"):
+        ph.simulate(cart(), t_end=1.0, tau=lambda t, q, u: [1, 2])
+    with pytest.raises(ValueError, match="'x_dot' that is NaN"):
+        ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(lambda t, q, u: [np.nan], 0.1))
+
+
+def test_ctrl_c_returns_what_there_is():
+    def stop(t, q, u):
+        if t > 0.5:
+            raise KeyboardInterrupt
+        return [1.0]
+
+    traj = ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(stop, 0.1))
+    assert not traj.outcome.finished
+    assert "Interrupted at t = 0.6" in traj.outcome.reason
+    assert 0.5 < traj.t[-1] <= 0.6
+    np.testing.assert_allclose(traj["x"], traj.t**2 / 4, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
+def test_a_blow_up_names_the_culprit(method):
+    x = ph.symbol("x")
+    traj = ph.simulate(cart(), {"x": 1.0}, t_end=10.0, tau={"x_dot": 2 * x**3}, method=method)
+    assert not traj.outcome.finished
+    assert traj.outcome.culprit in ("x", "x_dot")
+    assert traj.outcome.remedy
+    assert traj.outcome.time == pytest.approx(1.8541, abs=2e-3)  # K(1/2), where 1/cn has its pole
+    assert np.isfinite(traj.q).all()
+
+
+def test_a_loop_that_cannot_close_any_more_is_named():
+    dyn = four_bar(-1 - ph.TIME)
+    q, u = ph.assemble(dyn, CLOSED)
+    traj = ph.simulate(dyn, q, u, 10.0)
+    assert not traj.outcome.finished
+    assert traj.outcome.culprit.startswith("close")
+    assert abs(traj.residuals).max() < 1e-9
+
+
+def test_outputs():
+    dyn = pendulum()
+    every = ph.simulate(dyn, {"theta": 1.0}, t_end=1.0, method="rk4", step=1e-4, output="steps")
+    assert len(every) == 10_001  # more than the buffer holds
+    np.testing.assert_allclose(every.t, np.linspace(0, 1, 10_001), atol=1e-15)
+    spaced = ph.simulate(dyn, {"theta": 1.0}, t_end=1.0, output=0.3)
+    np.testing.assert_allclose(spaced.t, [0, 0.3, 0.6, 0.9, 1.0])
+    chosen = ph.simulate(dyn, {"theta": 1.0}, t_end=1.0, output=[0.2, 0.5])
+    np.testing.assert_allclose(chosen.q, every.q[[2000, 5000]], atol=1e-9)
+    later = ph.simulate(dyn, {"theta": 1.0}, t_end=3.0, t0=2.0, output=[2.5])
+    np.testing.assert_allclose(later.q, chosen.q[1:], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"t_end": None}, "expected a time after"),
+        ({"t_end": -1.0}, "expected a time after"),
+        ({"t_end": 1.0, "method": "rk5"}, "'rk5' is unknown"),
+        ({"t_end": 1.0, "method": "rk4"}, "has a fixed step"),
+        ({"t_end": 1.0, "step": 0.1}, "chooses its own steps"),
+        ({"t_end": 1.0, "output": 2.0}, "longer than the 1 s"),
+        ({"t_end": 1.0, "output": [0.5, 0.2]}, "not in order"),
+        ({"t_end": 1.0, "output": [0.5, 2]}, "between 0 and 1"),
+        ({"t_end": 1.0, "q0": [1, 2]}, "q0 has shape"),
+        ({"t_end": 1.0, "q0": {"theta": np.nan}}, "'theta' is NaN"),
+        ({"t_end": 1.0, "tau": {"theta_dot": ph.symbol("k")}}, "has 'k'"),
+    ],
+)
+def test_bad_arguments_are_told(options, message):
+    with pytest.raises(ValueError, match=message):
+        ph.simulate(pendulum(), **options)
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(KeyError, match="there is no 'tetha'"):
+        ph.simulate(pendulum(), {"tetha": 1.0}, t_end=1.0)
+    with pytest.raises(KeyError, match="no speed 'theta'"):
+        ph.simulate(pendulum(), t_end=1.0, tau={"theta": 1.0})
+    with pytest.raises(TypeError, match="formulate"):
+        ph.simulate(pendulum().equations, t_end=1.0)
+
+
+def test_parameters_at_run_time():
+    g = ph.symbol("g")
+    dyn = pendulum(gravity=(0, 0, -g))
+    with pytest.raises(ValueError, match="No value for parameter 'g'"):
+        ph.simulate(dyn, {"theta": 1.0}, t_end=1.0)
+    found = ph.simulate(dyn, {"theta": 1.0}, t_end=1.0, p={"g": 9.81})
+    np.testing.assert_allclose(found.q, ph.simulate(pendulum(), {"theta": 1.0}, t_end=1.0).q, atol=1e-12)
+
+
+def test_constrained_accelerations_agree_with_multipliers():
+    dyn = four_bar()
+    system = System(dyn)
+    machine = system.machine([0.3, -0.2, 0.1])
+    q, u = ph.assemble(dyn, CLOSED, {"a_dot": 2.0}, keep=["a_dot"])
+    x, dx = np.concatenate([q, u]), np.zeros(6)
+    find_ranks(machine, 0.0, x)
+    assert machine.sizes[3:].tolist() == [2, 2]
+    assert settle(machine, 0.0, x) == evaluate(machine, 0.0, x, dx) == 0
+    c = dyn.equations.constraints
+    values = dict(zip([*dyn.equations.q, *dyn.equations.u], x, strict=True))
+    J, gamma = (np.array(ph.evaluate([*e.entries], values), dtype=float) for e in (c.J, c.gamma))
+    J = J.reshape(5, 3)[[0, 2]]
+    K = np.block([[dyn.mass_matrix(q), J.T], [J, np.zeros((2, 2))]])
+    right = np.concatenate([[0.3, -0.2, 0.1] - dyn.bias(q, u), -gamma[[0, 2]]])
+    np.testing.assert_allclose(dx[3:], np.linalg.solve(K, right)[:3], atol=1e-12)
+
+
+def test_redundant_rows_are_counted():
+    dyn = four_bar()
+    traj = ph.simulate(dyn, *ph.assemble(dyn, CLOSED), t_end=1.0)
+    assert traj.statistics["constraint rows"] == 5
+    assert traj.statistics["independent"] == 2
+
+
+def test_an_open_start_is_refused():
+    with pytest.raises(ValueError, match=r"does not satisfy 'close\.x'.*assemble"):
+        ph.simulate(four_bar(), CLOSED, t_end=1.0)
+
+
+def test_many_states_move_as_one_does():
+    dyn, q0 = pendulum(), np.linspace(-2, 2, 13)[:, None]
+    lanes = ph.simulate_many(dyn, q0, t_end=1.0, step=1e-3, output=0.1, tau=np.full((13, 1), 0.2), threads=2)
+    single = ph.simulate_many(dyn, q0, t_end=1.0, method="dop853", output=0.1, tau=[0.2], threads=2)
+    assert lanes.q.shape == single.q.shape == (13, 11, 1)
+    np.testing.assert_allclose(lanes.q, single.q, atol=1e-8)
+    one = ph.simulate(dyn, q0[4], t_end=1.0, method="rk4", step=1e-3, output=0.1, tau=[0.2])
+    np.testing.assert_allclose(lanes[4].q, one.q, atol=1e-14)
+    assert len(list(lanes)) == 13
+    closed = four_bar()
+    q, u = ph.assemble(closed, CLOSED)
+    loops = ph.simulate_many(closed, np.tile(q, (3, 1)), np.tile(u, (3, 1)), 1.0, step=1e-2, output=0.5, threads=2)
+    np.testing.assert_allclose(loops.q[2], ph.simulate(closed, q, u, 1.0, method="rk4", step=1e-2, output=0.5).q)
+
+
+def test_the_stage_is_its_verb():
+    import polhode.simulate as stage
+
+    assert stage(cart(), t_end=1.0).outcome.finished
