@@ -52,6 +52,7 @@ def model_data(model: Model) -> dict[str, Any]:
             {"coordinate": c.coordinate, "of": c.of, "ratio": value(c.ratio), "offset": value(c.offset)}
             for c in model.couplings
         ],
+        "constraints": [constraint.name for constraint in model.constraints],
         "findings": list(model.report().findings),
     }
 

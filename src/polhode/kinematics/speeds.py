@@ -19,7 +19,7 @@ from functools import cached_property
 from polhode.graph import Expr, Matrix, as_expr, diff_along, identity, jacobian, matrix, substitute, vector, zeros
 from polhode.graph.algebra import scaled, signed
 from polhode.graph.compact import compact
-from polhode.model import TIME, Coupling
+from polhode.model import TIME
 from polhode.spatial import Twist
 
 from .constraints import Constraints
@@ -210,10 +210,6 @@ def joined(a: Constraints, b: Constraints) -> Constraints:
 def without(kin: Kinematics, embedded: Iterable[str]) -> Kinematics:
     """Kinematics of a model that no longer lists the constraints of these names."""
     gone = set(embedded)
-    couplings = tuple(c for c in kin.model.couplings if coupling_name(c) not in gone)
+    couplings = tuple(c for c in kin.model.couplings if c.name not in gone)
     kept = tuple(c for c in kin.model.constraints if c.name not in gone)
     return replace(kin, model=replace(kin.model, constraints=kept, couplings=couplings))
-
-
-def coupling_name(c: Coupling) -> str:
-    return f"coupling of {c.coordinate}"

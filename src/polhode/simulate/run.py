@@ -22,6 +22,7 @@ from .methods import COLLAPSE, DONE, METHODS, MORE, Method
 from .system import System, system_of
 from .trajectory import Outcome, Trajectory
 
+STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 PATIENCE = 0.15  # seconds of computing between two looks at the keyboard
 
 
@@ -210,6 +211,7 @@ class _Run:
         self.clock[0] = self.t0
         self.counts[6] = self.every_step
         self.saved: list[tuple[np.ndarray, np.ndarray]] = []
+        self.mark = (0, self.t0)  # steps and time when its progress was last looked at
         self.seconds = 0.0
         self.interrupted = False
 
@@ -246,11 +248,21 @@ class _Run:
                     budget = int(np.clip(budget * PATIENCE / spent, 10, 1e9)) if spent > 1e-4 else budget * 10
                 if status == DONE and stop < self.t_end:
                     status = MORE
+                if status == MORE and self._stuck():
+                    status = COLLAPSE
                 seen(self.clock[0])
         except KeyboardInterrupt:
             self.interrupted = True
         self.seconds = time.perf_counter() - began
         return status
+
+    def _stuck(self) -> bool:
+        """Would the rest take thousands of millions of steps?"""
+        steps, t = int(self.counts[1] + self.counts[2]), float(self.clock[0])
+        if self.method.fixed or steps - self.mark[0] < STUCK:
+            return False
+        (_, before), self.mark = self.mark, (steps, t)
+        return t - before < 1e-4 * (self.t_end - self.t0)
 
     def _advance(self) -> int:
         if self.every_step and self.counts[0] == self.grid.size:

@@ -115,6 +115,17 @@ def test_a_loop_that_cannot_close_any_more_is_named():
     assert abs(traj.residuals).max() < 1e-9
 
 
+def test_a_run_that_gets_nowhere_ends():
+    """A disc that falls flat, where no point of it is the lowest."""
+    build = ph.Builder("disc")
+    build.body("disc", joint=ph.free(quaternion=True), mass=1, inertia=(0.1, 0.2, 0.1))
+    build.rolling("disc", radius=0.5)
+    dyn = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dyn, *ph.assemble(dyn, {"disc_qx": 0.3}, {"disc_wx": 0.5}), t_end=5.0)
+    assert not traj.outcome.finished
+    assert 1.2 < traj.outcome.time < 1.5
+
+
 def test_outputs():
     dyn = pendulum()
     every = ph.simulate(dyn, {"theta": 1.0}, t_end=1.0, method="rk4", step=1e-4, output="steps")
