@@ -87,7 +87,7 @@ def load(title: str, folder: Path) -> Robot:
     return Robot(model, theirs, functions, [q, u, x])
 
 
-def _best(call: Callable[[], Any], each: int = STATES, seconds: float = 0.3) -> float:
+def _best(call: Callable[[], Any], each: int = STATES, seconds: float = 0.12) -> float:
     """Nanoseconds a state, the best of at least three passes."""
     found: list[float] = []
     end = time.perf_counter() + seconds
@@ -210,7 +210,7 @@ print(imported - start, time.perf_counter() - imported)
     return loading, start
 
 
-def table(console: Any, rounds: int = 3) -> None:
+def table(console: Any, rounds: int = 7) -> None:
     """Print the comparisons, and what they compare."""
     program = cpp.driver(console)
     results = {}
