@@ -4,7 +4,7 @@ from .constraints import Constraints, constrain
 from .generalised import generalised
 from .joint import configuration, exponential, joint_map, kinematic_matrix, locked
 from .reduce import reduced
-from .speeds import Recast
+from .speeds import Recast, joined, selected
 from .tree import Kinematics, Link, derive
 
 __all__ = [
@@ -17,8 +17,10 @@ __all__ = [
     "derive",
     "exponential",
     "generalised",
+    "joined",
     "joint_map",
     "kinematic_matrix",
     "locked",
     "reduced",
+    "selected",
 ]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polhode.compile import Function
 from polhode.equations import Dynamics, formulate
 from polhode.model import Model
 from polhode.model.errors import closest
@@ -70,29 +71,36 @@ class _Solver:
 
     def __init__(self, system: System, p: np.ndarray, t: float) -> None:
         self.system, self.p, self.t = system, p if len(p) else np.zeros(1), np.array([t], dtype=float)
-        eq = system.equations
-        self.nq, self.nu, self.m = len(eq.q), len(eq.u), len(system.constraints)
-        self.holonomic = np.array(system.constraints.holonomic, dtype=bool)
+        self.nu, self.nv = len(system.equations.u), len(system.base.u)
+        self.holonomic = np.array(system.held.holonomic, dtype=bool)
 
-    def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if self.system.residuals is None:
-            return np.zeros(0), np.zeros(0), np.zeros((0, self.nu))
-        found = self.system.residuals(self.t, np.concatenate([q, u]), self.p)
-        phi, psi, J = np.split(np.nan_to_num(found, nan=_NOWHERE), [self.m, 2 * self.m])
-        return phi[self.holonomic], psi, J.reshape(self.m, self.nu)
+    def _written(self, code: Function | None, x: np.ndarray, rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals and their J; no rows where there is no code."""
+        found = np.zeros(0) if code is None else np.nan_to_num(code(self.t, x, self.p), nan=_NOWHERE)
+        return found[:rows], found[rows:].reshape(rows, n)
+
+    def closure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of positions, and their J in the speeds of the joints."""
+        x = np.append(q, np.zeros(self.nu))
+        phi, J = self._written(self.system.closure, x, len(self.holonomic), self.nv)
+        return phi[self.holonomic], J[self.holonomic]
+
+    def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of speeds, and their J."""
+        return self._written(self.system.residuals, np.append(q, u), len(self.system.constraints), self.nu)
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Coordinates after a small motion along the speeds."""
-        found = q + self.system.rates(self.t, np.concatenate([q, step]), self.p)
+        """Coordinates after a small motion along the speeds of the joints."""
+        found = q + self.system.moves(self.t, np.concatenate([q, step]), self.p)
         for first in self.system.quaternions():
             found[first : first + 4] /= np.linalg.norm(found[first : first + 4])
         return np.asarray(found)
 
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""
-        q = self.moved(q, np.zeros(self.nu))
+        q = self.moved(q, np.zeros(self.nv))
         held = [i for i, s in enumerate(self.system.equations.q) if str(s.value) in kept]
-        found, phi = self._closed(q, np.zeros(self.nu), held)
+        found, phi = self._closed(q, np.zeros(self.nv), held)
         draw = np.random.default_rng(0)
         for attempt in range(12):
             if np.abs(phi).max(initial=0) <= _CLOSED:
@@ -102,7 +110,7 @@ class _Solver:
             trial, rest = self._closed(q, aside, held)
             if np.abs(rest).max() < np.abs(phi).max():
                 found, phi = trial, rest
-        self._require(phi, [n for n, h in zip(self.system.constraints.names, self.holonomic, strict=True) if h], kept)
+        self._require(phi, [n for n, h in zip(self.system.held.names, self.holonomic, strict=True) if h], kept)
         return found
 
     def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -110,12 +118,11 @@ class _Solver:
 
         away : how far from the guess to begin
         """
-        still = np.zeros(self.nu)
         q = self.moved(q, away)
-        phi, _, J = self.residuals(q, still)
+        phi, J = self.closure(q)
         for _ in range(_STEPS):
             motions = self._motions(q, held)
-            A = J[self.holonomic] @ motions
+            A = J @ motions
             inverse = np.linalg.pinv(A, rcond=1e-9)
             back = -motions.T @ away
             step = motions @ (back - inverse @ (phi + A @ back))
@@ -126,7 +133,7 @@ class _Solver:
             scale = 1.0
             while True:  # shorter where the residual grows
                 trial = self.moved(q, scale * step)
-                found, _, J_new = self.residuals(trial, still)
+                found, J_new = self.closure(trial)
                 if np.linalg.norm(found) <= (1 + 0.1 * scale) * np.linalg.norm(phi) + 1e-9 or scale < 1e-3:
                     break
                 scale /= 2
@@ -137,21 +144,20 @@ class _Solver:
             if np.abs(phi).max(initial=0) <= 1e-15:
                 break
             motions = self._motions(q, held)
-            step = -motions @ np.linalg.pinv(J[self.holonomic] @ motions, rcond=1e-9) @ phi
+            step = -motions @ np.linalg.pinv(J @ motions, rcond=1e-9) @ phi
             trial = self.moved(q, step)
-            found, _, J_new = self.residuals(trial, still)
+            found, J_new = self.closure(trial)
             if np.abs(found).max() >= np.abs(phi).max():
                 break
             q, phi, J = trial, found, J_new
         return q, phi
 
     def _motions(self, q: np.ndarray, held: list[int]) -> np.ndarray:
-        """An orthonormal basis of the speeds that leave the held coordinates alone, (nu, k)."""
+        """An orthonormal basis of the speeds of the joints that leave the held coordinates alone, (nv, k)."""
         if not held:
-            return np.eye(self.nu)
-        states = np.hstack([np.tile(q, (self.nu, 1)), np.eye(self.nu)])
-        still = self.system.rates(self.t, np.concatenate([q, np.zeros(self.nu)]), self.p)
-        N = (self.system.rates(self.t, states, self.p) - still)[:, held].T
+            return np.eye(self.nv)
+        states = np.hstack([np.tile(q, (self.nv, 1)), np.eye(self.nv)])
+        N = self.system.moves(self.t, states, self.p)[:, held].T
         _, sizes, rows = np.linalg.svd(N)
         return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
 
@@ -159,10 +165,10 @@ class _Solver:
         """The nearest speeds that the constraints allow."""
         free = np.array([str(s.value) not in kept for s in self.system.equations.u], dtype=bool)
         for _ in range(2):
-            _, psi, J = self.residuals(q, u)
+            psi, J = self.residuals(q, u)
             u = u.copy()
             u[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ psi
-        _, psi, _ = self.residuals(q, u)
+        psi, _ = self.residuals(q, u)
         self._require(psi / max(1.0, np.abs(u).max(initial=0)), list(self.system.constraints.names), kept, "speeds")
         return u
 

@@ -21,7 +21,7 @@ def columns(traj: Trajectory) -> dict[str, np.ndarray]:
         found |= dict(zip(names, rows.T, strict=True))
     for what, values in (("residual", traj.residuals), ("reaction", traj.reactions)):
         if values is not None:
-            found |= {f"{what} {name}": row for name, row in zip(traj.constraint_names, values.T, strict=True)}
+            found |= {f"{what} {name}": row for name, row in zip(traj.constraint_names, values.T, strict=False)}
     return found
 
 
@@ -55,7 +55,7 @@ def write_hdf5(traj: Trajectory, path: Any) -> None:
             values = getattr(traj, name)
             if values is not None:
                 made = file.create_dataset(name, data=values)
-                made.attrs["names"] = list(labels)
+                made.attrs["names"] = list(labels[: values.shape[-1]])
                 if name in ("q", "u", "tau", "t"):
                     made.attrs["units"] = [traj.units[label] for label in labels]
         made = file.create_dataset("parameters", data=traj.parameters)

@@ -84,7 +84,7 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
             add(name, traj.energy[:, k], "Energy", "J", 2, 0)
         add("drift", traj.energy_drift, "Energy drift", "J", 2, 1)
     for rows, prefix in ((traj.residuals, ""), (traj.reactions, "reaction ")):
-        for k, name in enumerate(() if rows is None else traj.constraint_names):
+        for k, name in enumerate(() if rows is None else traj.constraint_names[: rows.shape[1]]):
             quantity = "Reactions" if prefix else "Constraint residuals"
             add(f"{prefix}{name}", rows[:, k], quantity, "", 3)  # type: ignore[index]  # not None
     if names is None:

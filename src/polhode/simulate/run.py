@@ -16,7 +16,7 @@ from polhode.model.errors import closest
 
 from .assemble import parameters_of, values_of
 from .inputs import Inputs, read_inputs
-from .machine import LOST, NOT_FINITE, OK, SINGULAR, Machine, find_ranks, reactions, settle
+from .machine import CONTROL, LOST, NOT_FINITE, NQ, OK, RANK, SINGULAR, Machine, find_ranks, reactions, settle
 from .many import Bundle, in_lanes, one_by_one
 from .methods import COLLAPSE, DONE, METHODS, MORE, Method
 from .system import System, system_of
@@ -176,17 +176,13 @@ def _grid(output: Any, t0: float, t_end: float) -> np.ndarray | None:
 
 def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
     """Check that the state satisfies the constraints, and settle it."""
-    if system.residuals is None:
-        settle(machine, t0, x)
-        return
-    held, m = system.constraints, len(system.constraints)
-    found = system.residuals(np.array([t0]), x, machine.p)
-    for i in range(2 * m):
-        if not abs(found[i]) <= 1e-5:
-            raise ValueError(
-                f"The initial {'position' if i < m else 'speed'} does not satisfy {held.labels[i % m]!r}: it is "
-                f"{found[i]:.3g} off. Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
-            )
+    for what, found in zip(("position", "speed"), system.residues(t0, x, machine.p), strict=True):
+        for label, off in zip(system.held.labels, found, strict=False):
+            if not abs(off) <= 1e-5:
+                raise ValueError(
+                    f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
+                    "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
+                )
     find_ranks(machine, t0, x)
     if settle(machine, t0, x) != OK:
         raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
@@ -279,7 +275,7 @@ class _Run:
         self.counts[0] = 1
 
     def _sample(self) -> None:
-        nq, t = self.machine.sizes[0], float(self.clock[0])
+        nq, t = self.machine.sizes[NQ], float(self.clock[0])
         assert self.inputs.sampled is not None
         found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq].copy(), self.x[nq:].copy())
         if not np.isfinite(found).all():
@@ -299,13 +295,12 @@ class _Run:
         done = int(self.counts[0])
         parts = [*self.saved, (self.grid[:done], self.rows[:done])]
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
-        nq, m = int(machine.sizes[0]), len(system.constraints)
+        nq, m = int(machine.sizes[NQ]), len(system.constraints)
         tau = self._tau(t, x)
         residuals = None
-        if system.residuals is not None:
-            found = system.residuals(t[:, None], x, machine.p)
-            positions = np.array(system.constraints.holonomic)
-            residuals = np.where(positions, found[:, :m], found[:, m : 2 * m])
+        if len(system.held):
+            phi, psi = system.residues(t, x, machine.p)
+            residuals = np.hstack([np.where(system.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
         return Trajectory(
             dynamics=system.dynamics,
             t=t,
@@ -321,10 +316,10 @@ class _Run:
                 "evaluations": int(self.counts[3]),
                 "seconds": self.seconds,
             }
-            | ({"constraint rows": m, "independent": int(machine.sizes[3])} if m else {}),
+            | ({"constraint rows": m, "independent": int(machine.sizes[RANK])} if m else {}),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and m else None,
-            constraint_names=system.constraints.labels,
+            constraint_names=system.held.labels,
             held=self.inputs.sampled is not None,
         )
 
@@ -332,7 +327,7 @@ class _Run:
         """The forces on the speeds at every output."""
         if self.inputs.sampled is not None:
             return np.array(self.forces).reshape(len(t), len(self.inputs.names))
-        nq = int(self.machine.sizes[0])
+        nq = int(self.machine.sizes[NQ])
         if self.inputs.continuous is not None:
             calls = [
                 self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:])
@@ -348,7 +343,7 @@ class _Run:
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         found, rate = np.zeros((len(t), len(self.system.constraints))), np.zeros(x.shape[1])
-        self.machine.code[3] = 0
+        self.machine.code[CONTROL] = 0
         for k in range(len(t)):
             self.machine.tau[:] = tau[k]
             reactions(self.machine, t[k], np.ascontiguousarray(x[k]), rate, found[k])
@@ -394,7 +389,7 @@ class _Run:
     def _idle(self) -> str:
         """The speed with the least inertia."""
         eq = self.system.equations
-        size = np.abs(self.machine.terms[self.machine.sizes[0] :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
+        size = np.abs(self.machine.terms[self.machine.sizes[NQ] :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
         return str(eq.u[int(np.argmin(size))].value)
 
     def _strained(self) -> str | None:
@@ -402,10 +397,10 @@ class _Run:
         if self.system.residuals is None:
             return None
         held, m = self.system.constraints, len(self.system.constraints)
-        found = self.system.residuals(np.array([self.clock[0]]), self.x, self.machine.p)
-        J = found[2 * m :].reshape(m, -1) * self.machine.scale[:, None]
+        found = self.system.residuals(self.clock[:1], self.x, self.machine.p)
+        J = found[m:].reshape(m, -1) * self.machine.scale[:m, None]
         rows, sizes, _ = np.linalg.svd(J)
-        rank = int(self.machine.sizes[3])
+        rank = int(self.machine.sizes[RANK])
         if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
             return None
         loops = np.abs(rows[:, rank - 1])
@@ -413,8 +408,8 @@ class _Run:
 
     def _open(self) -> str:
         """The constraint that is furthest off where the kernel gave up."""
-        m = len(self.system.constraints)
-        return self.system.constraints.labels[int(np.nanargmax(np.abs(self.machine.terms[:m])))]
+        held = self.system.held
+        return held.labels[int(np.nanargmax(np.abs(self.machine.terms[: len(held)])))]
 
 
 @contextmanager

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.equations import Dynamics
+from polhode.equations import Dynamics, Equations
 from polhode.equations.dynamics import accelerations
 from polhode.equations.inputs import fresh
 from polhode.graph import Expr, Matrix, substitute, symbol, vector
+from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 
 from .machine import Machine
@@ -31,9 +33,13 @@ class System:
 
     flow      : (t, x, tau, p) -> [qdot, udot]; with constraints [qdot, M, b, J, gamma]
     rates     : (t, x, p) -> qdot
-    residuals : (t, x, p) -> [phi, psi, J], None without constraints
+    residuals : (t, x, p) -> [psi, J], None without constraints among the speeds
+    closure   : (t, x, p) -> [phi, J], None without constraints; in the speeds v of the joints, in
+                which positions are corrected, also of constraints embedded in the equations
+    moves     : (t, [q, v], p) -> N v
 
-    laws : expressions of q, u, t and parameters for some of the inputs tau, by speed
+    constraints : those among the speeds; held : these and the embedded ones
+    laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
     """
 
     def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> None:
@@ -45,20 +51,27 @@ class System:
         speeds = dict(zip(eq.u, self.tau, strict=True))
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         tau = substitute(self.tau, {speeds[u]: law for u, law in (laws or {}).items()})
-        held = self.constraints
-        if len(held):
+        rows = self.constraints
+        self.residuals: Function | None = None
+        if len(rows):
             b = eq.Q + tau - eq.c
-            rows = [*eq.kinematics.q_dot, *eq.M.entries, *b, *held.J.entries, *held.gamma]
-            self.flow = self._compile("flow", rows, forced=True)
-            self.residuals: Function | None = self._compile("residuals", [*held.phi, *held.psi, *held.J.entries])
+            flow = [*eq.kinematics.q_dot, *eq.M.entries, *b, *rows.J.entries, *rows.gamma]
+            self.residuals = self._compile("residuals", [*rows.psi, *rows.J.entries])
         else:
-            self.flow = self._compile("flow", [*eq.kinematics.q_dot, *accelerations(eq, tau)], forced=True)
-            self.residuals = None
+            flow = [*eq.kinematics.q_dot, *accelerations(eq, tau)]
+        self.flow = self._compile("flow", flow, forced=True)
         self.rates = self._compile("rates", [*eq.kinematics.q_dot])
+        self.base, self.held = _in_joints(eq)
+        self.closure: Function | None = None
+        self.moves = self.rates
+        if len(self.held):
+            self.closure = self._compile("closure", [*self.held.phi, *self.held.J.entries])
+        if self.base is not eq.kinematics:
+            self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
 
-    def _compile(self, name: str, rows: list[Expr], forced: bool = False) -> Function:
+    def _compile(self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None) -> Function:
         p = [symbol(name) for name in self.dynamics.parameters] or [symbol("no parameter")]
-        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x}
+        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
@@ -67,6 +80,14 @@ class System:
     def law(self, laws: Mapping[Expr, Expr]) -> Function:
         """The call (t, x, p) -> the forces that laws give."""
         return self._compile("law", list(laws.values()))
+
+    def residues(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of the positions of all constraints held, and of the speeds of those among them."""
+        at = np.asarray(t, dtype=float)[..., None]
+        phi, psi = (
+            f(at, x, p) if f is not None else np.zeros((*x.shape[:-1], 0)) for f in (self.closure, self.residuals)
+        )
+        return phi[..., : len(self.held)], psi[..., : len(self.constraints)]
 
     @property
     def n(self) -> int:
@@ -79,27 +100,38 @@ class System:
 
     def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Any = None) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, rows that hold."""
-        eq, m = self.equations, len(self.constraints)
-        nq, nu = len(eq.q), len(eq.u)
-        codes = [self.flow, self.rates, self.residuals]
+        eq, m, held = self.equations, len(self.constraints), len(self.held)
+        nq, nu, nv = len(eq.q), len(eq.u), len(self.base.u)
+        most = max(nu, nv)
+        codes = [self.flow, self.rates, self.residuals, self.closure, self.moves]
         addresses = [f.address if f is not None else 0 for f in codes]
         work = max(f.work_size for f in codes if f is not None)
         return Machine(
-            code=np.array([*addresses, control], dtype=np.int64),
-            sizes=np.array([nq, nu, m, 0, 0], dtype=np.int64),
+            code=np.array([control, *addresses], dtype=np.int64),
+            sizes=np.array([nq, nu, nv, m, held, 0, 0], dtype=np.int64),
             tau=np.zeros(nu) if tau is None else np.array(tau, dtype=float),
             p=np.zeros(1) if p is None or not len(p) else np.array(p, dtype=float),
             units=np.array(self.quaternions(), dtype=np.int64),
-            active=np.ones(m, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
-            holonomic=np.array(self.constraints.holonomic, dtype=np.int64),
+            active=np.ones(held, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
+            holonomic=np.array(self.held.holonomic, dtype=np.int64),
             time=np.zeros(1),
-            terms=np.zeros(nq + nu * nu + nu + m * nu + 2 * m),
-            scale=np.ones(m),
-            table=np.zeros((m, nu + 1)),
-            rows=np.zeros(m, dtype=np.int64),
-            columns=np.arange(nu, dtype=np.int64),
-            normal=np.zeros((nu, nu)),
-            step=np.zeros(nu),
-            trial=np.zeros(nq + nu),
+            terms=np.zeros(nq + nu * nu + nu + held * (most + 1)),
+            scale=np.ones(held),
+            table=np.zeros((held, most + 1)),
+            rows=np.zeros(held, dtype=np.int64),
+            columns=np.arange(most, dtype=np.int64),
+            normal=np.zeros((most, most)),
+            step=np.zeros(most),
+            trial=np.zeros(nq + most),
             work=np.zeros(max(1, work)),
         )
+
+
+def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
+    """The kinematics in the speeds of the joints, and in them the constraints and what is embedded in positions."""
+    kin = eq.kinematics
+    if not isinstance(kin, Recast):
+        return kin, eq.constraints
+    base = replace(kin.base, model=kin.model)
+    embedded = selected(kin.embedded, [i for i, h in enumerate(kin.embedded.holonomic) if h])
+    return base, joined(constrain(base), embedded)

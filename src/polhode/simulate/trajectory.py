@@ -48,8 +48,9 @@ class Trajectory:
     tau          : (k, nu), what acted on the speeds from outside
     parameters   : values, in the order of dynamics.parameters
     statistics   : steps, rejected, evaluations, seconds
-    residuals    : (k, m) of the constraints; reactions : (k, m), their multipliers lam
-    constraint_names : one for each row
+    residuals    : (k, m) of the constraints, last those embedded in the equations
+    reactions    : (k, j), the multipliers lam of the others
+    constraint_names : one for each row, (m,)
     held         : whether each tau acted unchanged since the output before, as of a sampled control
 
     traj["elbow"] is a coordinate, speed or input by name, (k,).
@@ -71,7 +72,8 @@ class Trajectory:
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
         shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u))}
-        shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m), "reactions": (k, m)}
+        shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m)}
+        shapes |= {"reactions": (k, len(eq.constraints))}
         if k == 0:
             raise ValueError("A trajectory needs at least one state, found none.")
         for name, shape in shapes.items():

@@ -34,8 +34,8 @@ class Problem:
         self.flow = compile({"t": vector([t]), "x": x, "tau": tau, "p": given}, {"dx": vector(rows)})
         self.rates = compile({"t": vector([t]), "x": x, "p": given}, {"dq": vector(rows[:nq] or [t])})
         self.machine = any_machine()._replace(
-            code=np.array([self.flow.address, self.rates.address, 0, 0]),
-            sizes=np.array([nq, n - nq, 0, 0, 0]),
+            code=np.array([0, self.flow.address, self.rates.address, 0, 0, 0]),
+            sizes=np.array([nq, n - nq, n - nq, 0, 0, 0, 0]),
             tau=np.zeros(1),
             p=np.array(p),
             units=np.array(units, dtype=np.int64),

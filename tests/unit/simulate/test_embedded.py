@@ -1,0 +1,76 @@
+"""Constraints embedded in the equations hold while a machine moves, as those held at run time do."""
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+ROD = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 1 / 12, 1 / 12)}
+GUESS = {"a": -1.0, "b": 1.0, "c": -1.0}
+
+
+def four_bar(law=None):
+    build = ph.Builder("four-bar")
+    build.body("crank", joint=ph.revolute("y", name="a"), **ROD)
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **ROD)
+    build.body("rocker", at=(1.2, 0, 0), joint=ph.revolute("y", name="c"), **ROD)
+    build.marker("tip", body="rod", at=(1, 0, 0))
+    build.marker("top", body="rocker", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
+    if law is not None:
+        build.prescribe("a", law, name="drive")
+    return build.build()
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+@pytest.mark.parametrize("way", ["substitution", "recombination"])
+def test_an_embedded_loop_stays_closed(way, method):
+    options = {"step": 2e-3} if method == "rk4" else {}
+    model = four_bar()
+    found = ph.formulate(model, embed=True, independent=["a_dot"], embed_by=way).compile()
+    held = ph.formulate(model).compile()
+    q0, u0 = ph.assemble(held, GUESS, {"a_dot": 0.5}, keep=["a", "a_dot"])
+    start, speeds = ph.assemble(found, GUESS, {"a_dot": 0.5}, keep=["a"])
+    np.testing.assert_allclose(start, q0, atol=1e-12)
+    assert speeds.tolist() == [0.5]
+    expected = ph.simulate(held, q0, u0, t_end=0.8, method=method, **options)
+    traj = ph.simulate(found, start, speeds, t_end=0.8, method=method, **options)
+    np.testing.assert_allclose(traj.q, expected.q, atol=1e-6 if method == "rk4" else 1e-7)
+    assert traj.residuals.shape == (501, 2)
+    assert all(name.startswith("close.") for name in traj.constraint_names)
+    assert np.abs(traj.residuals).max() < 1e-12
+
+
+def test_speeds_that_move_with_time_leave_the_loop_closed():
+    """qdot = W u + X: a correction of the positions must not add X."""
+    a_dot, b_dot, c_dot = ph.symbols("a_dot b_dot c_dot")
+    speeds = {"u1": a_dot + ph.sin(ph.TIME), "u2": b_dot - 3, "u3": c_dot}
+    model = four_bar()
+    found, held = ph.formulate(model, speeds=speeds).compile(), ph.formulate(model).compile()
+    q0, u0 = ph.assemble(held, GUESS, {"a_dot": 0.5}, keep=["a", "a_dot"])
+    start, u1 = ph.assemble(found, GUESS, u0 - [0, 3, 0], keep=["a", "u1"])
+    np.testing.assert_allclose(start, q0, atol=1e-12)
+    np.testing.assert_allclose(u1, u0 - [0, 3, 0], atol=1e-12)
+    expected, traj = ph.simulate(held, q0, u0, t_end=3.0), ph.simulate(found, start, u1, t_end=3.0)
+    np.testing.assert_allclose(traj.q, expected.q, atol=1e-7)
+    assert np.abs(traj.residuals).max() < 1e-12
+
+
+def test_one_constraint_embedded_and_another_held():
+    model = four_bar(-1 + 0.3 * ph.sin(2 * ph.TIME))
+    q0, u0 = ph.assemble(ph.formulate(model).compile(), GUESS)
+    expected = ph.simulate(ph.formulate(model).compile(), q0, u0, t_end=3.0)
+    for name in ("close", "drive"):
+        dyn = ph.formulate(model, embed=[name]).compile()
+        start = ph.assemble(dyn, q0)
+        traj = ph.simulate(dyn, *start, t_end=3.0, reacting=True)
+        np.testing.assert_allclose(traj.q, expected.q, atol=1e-7)
+        assert np.abs(traj.residuals).max() < 1e-12
+        assert traj.reactions.shape == (501, len(dyn.equations.constraints))
+        assert {n.split(".")[0] for n in traj.constraint_names} == {"close", "drive"}
+
+
+def test_an_open_start_of_an_embedded_loop_is_refused():
+    dyn = ph.formulate(four_bar(), embed=True).compile()
+    with pytest.raises(ValueError, match=r"position does not satisfy 'close\..*assemble"):
+        ph.simulate(dyn, {"a": 0.3}, t_end=1.0)
