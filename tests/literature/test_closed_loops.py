@@ -287,7 +287,7 @@ def test_bricard_has_a_hinge_too_many():
     for angle in (0.0, 0.3, 1.0, 2.0, 3.0):
         q = np.where(np.arange(5) % 2, -np.arcsin(sin(angle) / (1 + sin(angle))), angle)
         find_ranks(machine, 0.0, np.array([*q, *np.zeros(5)]))
-        assert list(machine.sizes[RANK:]) == [4, 4]
+        assert list(machine.held.sizes[RANK:]) == [4, 4]
 
 
 def test_bricard_falls_as_its_one_angle_does(loop):

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import kernel
+from .kernel import helper
 
 Array = np.ndarray
 
 
-@kernel
+@helper
 def eliminate(table: Array, rows: Array, columns: Array, count: int, most: int, least: float) -> int:
     """Reduce the first `count` rows [A_B | r] to [1 -D | e], at most `most` of them; return how many.
 
@@ -61,7 +61,7 @@ def eliminate(table: Array, rows: Array, columns: Array, count: int, most: int, 
     return most
 
 
-@kernel
+@helper
 def recombine(
     M: Array, b: Array, table: Array, columns: Array, rank: int,
     normal: Array, step: Array, udot: Array,
@@ -95,7 +95,7 @@ def recombine(
     return solve(normal, step, columns, rank, udot) and depend(table, columns, rank, udot)
 
 
-@kernel
+@helper
 def solve(normal: Array, step: Array, columns: Array, rank: int, out: Array) -> bool:
     """Solve for the independent entries of out by Cholesky; False where the matrix is not positive.
 
@@ -130,7 +130,7 @@ def solve(normal: Array, step: Array, columns: Array, rank: int, out: Array) -> 
     return True
 
 
-@kernel
+@helper
 def depend(table: Array, columns: Array, rank: int, out: Array) -> bool:
     """Fill in the dependent entries: v_dep = D v_ind + e."""
     n = columns.size
@@ -142,7 +142,7 @@ def depend(table: Array, columns: Array, rank: int, out: Array) -> bool:
     return True
 
 
-@kernel
+@helper
 def shortest(table: Array, columns: Array, rank: int, normal: Array, step: Array, out: Array) -> bool:
     """The shortest vector that the eliminated rows allow: (1 + D^T D) v_ind = -D^T e."""
     n = columns.size
@@ -159,7 +159,7 @@ def shortest(table: Array, columns: Array, rank: int, normal: Array, step: Array
     return solve(normal, step, columns, rank, out) and depend(table, columns, rank, out)
 
 
-@kernel
+@helper
 def weights(
     M: Array, b: Array, J: Array, rows: Array, columns: Array, rank: int,
     normal: Array, right: Array, udot: Array, lam: Array,

@@ -68,7 +68,7 @@ def advance(
     options: Array,
 ) -> int:
     """Take steps until t_stop, or until the budget or the buffer is used up."""
-    stop, nq, stages = clock[STOP], m.sizes[0], len(tableau.c) - 1
+    stop, nq, stages = clock[STOP], m.nq, len(tableau.c) - 1
     y, after, terms = keep[_MOST], keep[_MOST + 1], keep[_MOST + 2 :]
     begin(counts, grid, rows, clock[NOW], x)
     _place(clock)

@@ -16,7 +16,7 @@ from polhode.model.errors import closest
 
 from .assemble import parameters_of, values_of
 from .inputs import Inputs, read_inputs
-from .machine import CONTROL, LOST, NOT_FINITE, NQ, OK, RANK, SINGULAR, Machine, find_ranks, reactions, settle
+from .machine import CONTROL, LOST, NOT_FINITE, OK, RANK, SINGULAR, Machine, find_ranks, reactions, settle
 from .many import Bundle, in_lanes, one_by_one
 from .methods import COLLAPSE, DONE, METHODS, MORE, Method
 from .system import System, system_of
@@ -183,6 +183,10 @@ def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
                     f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
                     "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
                 )
+    if machine.held is None:
+        for first in machine.units:
+            x[first : first + 4] /= np.linalg.norm(x[first : first + 4])
+        return
     find_ranks(machine, t0, x)
     if settle(machine, t0, x) != OK:
         raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
@@ -275,7 +279,7 @@ class _Run:
         self.counts[0] = 1
 
     def _sample(self) -> None:
-        nq, t = self.machine.sizes[NQ], float(self.clock[0])
+        nq, t = self.machine.nq, float(self.clock[0])
         assert self.inputs.sampled is not None
         found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq].copy(), self.x[nq:].copy())
         if not np.isfinite(found).all():
@@ -295,7 +299,7 @@ class _Run:
         done = int(self.counts[0])
         parts = [*self.saved, (self.grid[:done], self.rows[:done])]
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
-        nq, m = int(machine.sizes[NQ]), len(system.constraints)
+        nq, m = machine.nq, len(system.constraints)
         tau = self._tau(t, x)
         residuals = None
         if len(system.held):
@@ -316,7 +320,7 @@ class _Run:
                 "evaluations": int(self.counts[3]),
                 "seconds": self.seconds,
             }
-            | ({"constraint rows": m, "independent": int(machine.sizes[RANK])} if m else {}),
+            | ({"constraint rows": m, "independent": int(machine.held.sizes[RANK])} if machine.held else {}),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and m else None,
             constraint_names=system.held.labels,
@@ -327,7 +331,7 @@ class _Run:
         """The forces on the speeds at every output."""
         if self.inputs.sampled is not None:
             return np.array(self.forces).reshape(len(t), len(self.inputs.names))
-        nq = int(self.machine.sizes[NQ])
+        nq = self.machine.nq
         if self.inputs.continuous is not None:
             calls = [
                 self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:])
@@ -389,18 +393,19 @@ class _Run:
     def _idle(self) -> str:
         """The speed with the least inertia."""
         eq = self.system.equations
-        size = np.abs(self.machine.terms[self.machine.sizes[NQ] :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
+        assert self.machine.held is not None
+        size = np.abs(self.machine.held.terms[self.machine.nq :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
         return str(eq.u[int(np.argmin(size))].value)
 
     def _strained(self) -> str | None:
         """The constraint that hardly determines a speed any more, at the last state."""
-        if self.system.residuals is None:
+        if self.system.residuals is None or self.machine.held is None:
             return None
         held, m = self.system.constraints, len(self.system.constraints)
         found = self.system.residuals(self.clock[:1], self.x, self.machine.p)
-        J = found[m:].reshape(m, -1) * self.machine.scale[:m, None]
+        J = found[m:].reshape(m, -1) * self.machine.held.scale[:m, None]
         rows, sizes, _ = np.linalg.svd(J)
-        rank = int(self.machine.sizes[RANK])
+        rank = int(self.machine.held.sizes[RANK])
         if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
             return None
         loops = np.abs(rows[:, rank - 1])
@@ -408,8 +413,9 @@ class _Run:
 
     def _open(self) -> str:
         """The constraint that is furthest off where the kernel gave up."""
-        held = self.system.held
-        return held.labels[int(np.nanargmax(np.abs(self.machine.terms[: len(held)])))]
+        labels = self.system.held.labels
+        assert self.machine.held is not None
+        return labels[int(np.nanargmax(np.abs(self.machine.held.terms[: len(labels)])))]
 
 
 @contextmanager

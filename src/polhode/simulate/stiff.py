@@ -14,7 +14,7 @@ import numpy as np
 
 from .control import Rule, cause, conclude, end_of, first_size, is_rate, judge, probe, size_of
 from .kernel import helper, kernel
-from .machine import NOT_FINITE, OK, SINGULAR, evaluate, settle
+from .machine import NOT_FINITE, OK, evaluate, settle
 from .stepping import (
     ACCEPTED,
     ATOL,
@@ -199,7 +199,7 @@ def advance(  # noqa: PLR0915 - a step, whole
             h = size_of(clock, options)
             if h == 0.0:
                 return cause(clock)
-            status = OK if _factor_shifted(J, 1.0 / (method.gamma * h), F, pivots) else SINGULAR
+            status = OK if _factor_shifted(J, 1.0 / (method.gamma * h), F, pivots) else NOT_FINITE
             copy(f, k[0])
             for s in range(8):
                 if s:

@@ -16,7 +16,7 @@ from polhode.graph import Expr, Matrix, substitute, symbol, vector
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 
-from .machine import Machine
+from .machine import Held, Machine
 
 
 def system_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> System:
@@ -100,30 +100,35 @@ class System:
 
     def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Any = None) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, rows that hold."""
-        eq, m, held = self.equations, len(self.constraints), len(self.held)
-        nq, nu, nv = len(eq.q), len(eq.u), len(self.base.u)
-        most = max(nu, nv)
         codes = [self.flow, self.rates, self.residuals, self.closure, self.moves]
         addresses = [f.address if f is not None else 0 for f in codes]
-        work = max(f.work_size for f in codes if f is not None)
         return Machine(
+            nq=len(self.equations.q),
             code=np.array([control, *addresses], dtype=np.int64),
-            sizes=np.array([nq, nu, nv, m, held, 0, 0], dtype=np.int64),
-            tau=np.zeros(nu) if tau is None else np.array(tau, dtype=float),
+            tau=np.zeros(len(self.tau)) if tau is None else np.array(tau, dtype=float),
             p=np.zeros(1) if p is None or not len(p) else np.array(p, dtype=float),
             units=np.array(self.quaternions(), dtype=np.int64),
-            active=np.ones(held, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
-            holonomic=np.array(self.held.holonomic, dtype=np.int64),
             time=np.zeros(1),
-            terms=np.zeros(nq + nu * nu + nu + held * (most + 1)),
-            scale=np.ones(held),
-            table=np.zeros((held, most + 1)),
-            rows=np.zeros(held, dtype=np.int64),
-            columns=np.arange(most, dtype=np.int64),
-            normal=np.zeros((most, most)),
-            step=np.zeros(most),
-            trial=np.zeros(nq + most),
-            work=np.zeros(max(1, work)),
+            work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
+            held=self._held(active) if len(self.held) else None,
+        )
+
+    def _held(self, active: Any) -> Held:
+        eq, m, rows = self.equations, len(self.constraints), len(self.held)
+        nq, nu, nv = len(eq.q), len(eq.u), len(self.base.u)
+        n = max(nu, nv)
+        return Held(
+            sizes=np.array([nv, m, rows, 0, 0], dtype=np.int64),
+            active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
+            holonomic=np.array(self.held.holonomic, dtype=np.int64),
+            scale=np.ones(rows),
+            table=np.zeros((rows, n + 1)),
+            rows=np.zeros(rows, dtype=np.int64),
+            columns=np.arange(n, dtype=np.int64),
+            normal=np.zeros((n, n)),
+            step=np.zeros(n),
+            trial=np.zeros(nq + n),
+            terms=np.zeros(nq + nu * nu + nu + rows * (n + 1)),
         )
 
 

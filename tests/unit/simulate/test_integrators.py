@@ -35,7 +35,7 @@ class Problem:
         self.rates = compile({"t": vector([t]), "x": x, "p": given}, {"dq": vector(rows[:nq] or [t])})
         self.machine = any_machine()._replace(
             code=np.array([0, self.flow.address, self.rates.address, 0, 0, 0]),
-            sizes=np.array([nq, n - nq, n - nq, 0, 0, 0, 0]),
+            nq=nq,
             tau=np.zeros(1),
             p=np.array(p),
             units=np.array(units, dtype=np.int64),

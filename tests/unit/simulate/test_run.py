@@ -185,7 +185,7 @@ def test_constrained_accelerations_agree_with_multipliers():
     q, u = ph.assemble(dyn, CLOSED, {"a_dot": 2.0}, keep=["a_dot"])
     x, dx = np.concatenate([q, u]), np.zeros(6)
     find_ranks(machine, 0.0, x)
-    assert machine.sizes[RANK:].tolist() == [2, 2]
+    assert machine.held.sizes[RANK:].tolist() == [2, 2]
     assert settle(machine, 0.0, x) == evaluate(machine, 0.0, x, dx) == 0
     c = dyn.equations.constraints
     values = dict(zip([*dyn.equations.q, *dyn.equations.u], x, strict=True))
