@@ -134,3 +134,17 @@ def bricard():
     build.marker("base", body="world", at=(0, 0, 1))
     build.loop("base", "end", "hinge", axis="x")
     return build.build()
+
+
+def four_bar(*laws):
+    """Three rods of 1 m on a ground of 1.2 m, closed by a hinge of five rows; laws prescribe the crank."""
+    build = ph.Builder("four-bar")
+    build.body("crank", joint=ph.revolute("y", name="a"), **rod("x"))
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **rod("x"))
+    build.body("rocker", at=(1.2, 0, 0), joint=ph.revolute("y", name="c"), **rod("x"))
+    build.marker("tip", body="rod", at=(1, 0, 0))
+    build.marker("top", body="rocker", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
+    for law in laws:
+        build.prescribe("a", law, name="drive")
+    return build.build()

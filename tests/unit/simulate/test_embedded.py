@@ -4,22 +4,9 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from tests.mechanisms import four_bar
 
-ROD = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 1 / 12, 1 / 12)}
 GUESS = {"a": -1.0, "b": 1.0, "c": -1.0}
-
-
-def four_bar(law=None):
-    build = ph.Builder("four-bar")
-    build.body("crank", joint=ph.revolute("y", name="a"), **ROD)
-    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **ROD)
-    build.body("rocker", at=(1.2, 0, 0), joint=ph.revolute("y", name="c"), **ROD)
-    build.marker("tip", body="rod", at=(1, 0, 0))
-    build.marker("top", body="rocker", at=(1, 0, 0))
-    build.loop("top", "tip", "hinge", axis="y", name="close")
-    if law is not None:
-        build.prescribe("a", law, name="drive")
-    return build.build()
 
 
 @pytest.mark.parametrize("method", ["rk4", "dop853"])

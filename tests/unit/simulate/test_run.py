@@ -6,6 +6,7 @@ import pytest
 import polhode as ph
 from polhode.simulate.machine import RANK, evaluate, find_ranks, settle
 from polhode.simulate.system import System
+from tests import mechanisms
 
 
 def pendulum(**options):
@@ -21,17 +22,7 @@ def cart():
 
 
 def four_bar(*laws):
-    build = ph.Builder("four-bar")
-    rod = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 1 / 12, 1 / 12)}
-    build.body("crank", joint=ph.revolute("y", name="a"), **rod)
-    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **rod)
-    build.body("rocker", at=(1.2, 0, 0), joint=ph.revolute("y", name="c"), **rod)
-    build.marker("tip", body="rod", at=(1, 0, 0))
-    build.marker("top", body="rocker", at=(1, 0, 0))
-    build.loop("top", "tip", "hinge", axis="y", name="close")
-    for law in laws:
-        build.prescribe("a", law)
-    return ph.formulate(build.build()).compile()
+    return ph.formulate(mechanisms.four_bar(*laws)).compile()
 
 
 CLOSED = {"a": -1.0, "b": 1.0, "c": -1.0}
