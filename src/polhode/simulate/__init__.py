@@ -6,9 +6,10 @@ from typing import Any
 
 from .assemble import AssemblyError, State, assemble
 from .inputs import Sampled
-from .many import Bundle
-from .run import simulate, simulate_many
-from .trajectory import Outcome, Trajectory
+from .many import Bundle, simulate_many
+from .outcome import Outcome
+from .run import simulate
+from .trajectory import Trajectory
 
 __all__ = [
     "AssemblyError",

@@ -14,17 +14,20 @@ from polhode.equations import Dynamics
 
 from .assemble import parameters_of
 from .batch import march
+from .outcome import Outcome
+from .run import method_of, simulate, times
 from .system import system_of
-from .trajectory import Outcome, Trajectory
+from .trajectory import Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bundle:
     """The motions from many initial states, at the same output times.
 
-    t    : (k,)
-    q, u : (count, k, nq), (count, k, nu); NaN where a run ended early
-    outcomes : how each run ended
+    t         : (k,)
+    q, u, tau : (count, k, nq), (count, k, nu), (count, k, nu); NaN where a run ended early
+    outcomes  : how each run ended
+    runs      : the motions, where they were computed one by one
 
     bundle[i] is one motion as a Trajectory.
     """
@@ -37,21 +40,23 @@ class Bundle:
     parameters: np.ndarray
     outcomes: tuple[Outcome, ...]
     statistics: dict[str, Any]
+    runs: tuple[Trajectory, ...] = ()
 
     def __len__(self) -> int:
         return len(self.q)
 
     def __getitem__(self, i: int) -> Trajectory:
+        if self.runs:
+            return self.runs[i]
         kept = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
         kept[0] = True
         k = len(kept) if kept.all() else int(np.argmin(kept))
-        tau = np.tile(self.tau[i] if self.tau.ndim == 2 else self.tau, (k, 1))
         return Trajectory(
             dynamics=self.dynamics,
             t=self.t[:k],
             q=self.q[i, :k],
             u=self.u[i, :k],
-            tau=tau,
+            tau=self.tau[i, :k],
             parameters=self.parameters,
             outcome=self.outcomes[i],
             statistics=self.statistics,
@@ -66,7 +71,60 @@ class Bundle:
         return f"Bundle of {len(self):,} motions of {self.dynamics.equations.model.name!r}: {end}."
 
 
-def in_lanes(
+def simulate_many(
+    dynamics: Dynamics,
+    q0: Any,
+    u0: Any = None,
+    t_end: float | None = None,
+    *,
+    tau: Any = None,
+    method: str = "rk4",
+    step: float | None = None,
+    output: Any = None,
+    t0: float = 0.0,
+    threads: int = 1,
+    **options: Any,
+) -> Bundle:
+    """Move a machine from many states, (count, nq) and (count, nu), to t_end.
+
+    tau may have a row for each state. With "rk4", "midpoint" or "euler", no constraints, forces that
+    are numbers and outputs every so many steps, states are computed side by side in SIMD lanes.
+    Else one state is taken after the other. Both use threads. The options are those of `simulate`;
+    the output is only the ends, unless it is given.
+    """
+    eq = dynamics.equations
+    q, u = (np.asarray(a, dtype=float) if a is not None else None for a in (q0, u0))
+    if q is None or q.ndim != 2 or q.shape[1] != len(eq.q):
+        raise ValueError(f"q0 has shape {np.shape(q0)}, expected (count, {len(eq.q)}), a row for each state.")
+    u = np.zeros((len(q), len(eq.u))) if u is None else u
+    if u.shape != (len(q), len(eq.u)):
+        raise ValueError(f"u0 has shape {u.shape}, expected ({len(q)}, {len(eq.u)}).")
+    chosen = method_of(method, step, t0, t_end)
+    assert t_end is not None
+    t = times([t0, t_end] if output is None else output, t0, t_end)
+    if t is None:
+        raise ValueError('output is "steps", which differ from state to state. Give times or a spacing.')
+    simple = tau is None or isinstance(tau, (list, tuple, np.ndarray))
+    if simple and tau is not None:
+        tau = np.asarray(tau, dtype=float)
+        if tau.shape not in ((len(eq.u),), (len(q), len(eq.u))):
+            raise ValueError(f"tau has shape {tau.shape}, expected ({len(eq.u)},) or ({len(q)}, {len(eq.u)}).")
+    if chosen.fixed and simple and not options.keys() - {"p"} and not len(system_of(dynamics).held):
+        assert step is not None
+        if _even(t, t0, step):
+            return _in_lanes(dynamics, q, u, t, tau=tau, p=options.get("p"), method=method, step=step, threads=threads)
+    options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
+    rows = tau if simple and np.ndim(tau) == 2 else [tau] * len(q)
+    return _one_by_one(partial(simulate, dynamics, **options), q, u, rows, threads)
+
+
+def _even(t: np.ndarray, t0: float, step: float) -> bool:
+    """Tell whether times begin at t0 and are equally many whole steps apart."""
+    apart = np.diff(t) / step
+    return bool(len(apart)) and t[0] == t0 and apart[0] > 0.5 and np.allclose(apart, round(apart[0]), rtol=1e-9, atol=0)
+
+
+def _in_lanes(
     dynamics: Dynamics,
     q0: np.ndarray,
     u0: np.ndarray,
@@ -78,7 +136,7 @@ def in_lanes(
     step: float,
     threads: int,
 ) -> Bundle:
-    """Fixed steps for a mechanism without constraints; output times are multiples of the step."""
+    """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
     system = system_of(dynamics)
     values = parameters_of(dynamics, p)
     steps = round((t[-1] - t[0]) / step)
@@ -96,7 +154,7 @@ def in_lanes(
         t=t,
         q=rows[:, :, :nq],
         u=rows[:, :, nq:],
-        tau=forces,
+        tau=np.broadcast_to(forces[..., None, :], (len(rows), len(t), len(rows[0, 0]) - nq)),
         parameters=values,
         outcomes=tuple(_outcome(row, t, system.x, nq) for row in rows),
         statistics={"method": method, "steps": steps},
@@ -118,11 +176,11 @@ def _outcome(row: np.ndarray, t: np.ndarray, names: Any, nq: int) -> Outcome:
     )
 
 
-def one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, threads: int) -> Bundle:
+def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, tau: Any, threads: int) -> Bundle:
     """Any method, each state for itself."""
-    run(q0[0], u0[0])  # compiled once, before the threads need it
+    first = run(q0[0], u0[0], tau=tau[0])  # compiled once, before the threads need it
     with ThreadPoolExecutor(threads) as pool:
-        found: list[Trajectory] = list(pool.map(partial(_single, run), q0, u0))
+        found: list[Trajectory] = [first, *pool.map(lambda q, u, f: run(q, u, tau=f), q0[1:], u0[1:], tau[1:])]
     longest = max(found, key=len)
     k = len(longest)
 
@@ -136,13 +194,9 @@ def one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, threads: int) -> Bundle
         t=longest.t,
         q=stacked("q"),
         u=stacked("u"),
-        tau=np.stack([traj.tau[-1] for traj in found]),
+        tau=stacked("tau"),
         parameters=longest.parameters,
         outcomes=tuple(traj.outcome for traj in found),
         statistics={"method": longest.statistics["method"]},
+        runs=tuple(found),
     )
-
-
-def _single(run: Any, q: np.ndarray, u: np.ndarray) -> Trajectory:
-    found: Trajectory = run(q, u)
-    return found

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,11 @@ from polhode.model.errors import closest
 
 from .assemble import parameters_of, values_of
 from .inputs import Inputs, read_inputs
-from .machine import CONTROL, LOST, NOT_FINITE, OK, RANK, SINGULAR, Machine, find_ranks, reactions, settle
-from .many import Bundle, in_lanes, one_by_one
+from .machine import CONTROL, OK, RANK, Machine, find_ranks, reactions, settle
 from .methods import COLLAPSE, DONE, METHODS, MORE, Method
+from .outcome import Outcome, ending
 from .system import System, system_of
-from .trajectory import Outcome, Trajectory
+from .trajectory import Trajectory
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 PATIENCE = 0.15  # seconds of computing between two looks at the keyboard
@@ -61,9 +60,8 @@ def simulate(
 
     A run that cannot go on returns what it has; `outcome` says why it ended. Ctrl-C too.
     """
-    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
-        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
-    chosen = _method(method, step, t_end - t0)
+    chosen = method_of(method, step, t0, t_end)
+    assert t_end is not None
     if not isinstance(dynamics, Dynamics):
         raise TypeError(f"simulate takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
     inputs = read_inputs(tau, dynamics.equations)
@@ -75,7 +73,7 @@ def simulate(
     machine = system.machine(inputs.constant, values, inputs.address(len(q)))
     x = np.concatenate([q, u])
     _begin(system, machine, t0, x)
-    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), _grid(output, t0, t_end))
+    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), times(output, t0, t_end))
     run.options[:] = [rtol, atol, longest, 1e-15]
     run.clock[1] = step or 0.0
     with _watching(progress, t0, t_end) as seen:
@@ -84,73 +82,21 @@ def simulate(
     return run.trajectory(status, values, reacting)
 
 
-def simulate_many(
-    dynamics: Dynamics,
-    q0: Any,
-    u0: Any = None,
-    t_end: float | None = None,
-    *,
-    tau: Any = None,
-    method: str = "rk4",
-    step: float | None = None,
-    output: Any = None,
-    t0: float = 0.0,
-    threads: int = 1,
-    **options: Any,
-) -> Bundle:
-    """Move a machine from many states, (count, nq) and (count, nu), to t_end.
-
-    With "rk4", "midpoint" or "euler", and no constraints, states are computed side by side in
-    SIMD lanes, and tau may have a row for each. Other methods take one state after the other; both
-    use threads. `output` is a spacing; the other options are those of `simulate`.
-    """
-    eq = dynamics.equations
-    q, u = (np.asarray(a, dtype=float) if a is not None else None for a in (q0, u0))
-    if q is None or q.ndim != 2 or q.shape[1] != len(eq.q):
-        raise ValueError(f"q0 has shape {np.shape(q0)}, expected (count, {len(eq.q)}), a row for each state.")
-    u = np.zeros((len(q), len(eq.u))) if u is None else u
-    if u.shape != (len(q), len(eq.u)):
-        raise ValueError(f"u0 has shape {u.shape}, expected ({len(q)}, {len(eq.u)}).")
-    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
-        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
-    chosen = _method(method, step, t_end - t0)
-    plain = tau is None or isinstance(tau, (list, tuple, np.ndarray))
-    if chosen.fixed and plain and not len(eq.constraints) and not options.keys() - {"p"}:
-        assert step is not None
-        steps = round((t_end - t0) / step)
-        every = steps if output is None else round(float(output) / step)
-        if abs(steps * step - (t_end - t0)) > 1e-9 * (t_end - t0) or every < 1 or steps % every:
-            raise ValueError("The span, the spacing of the output and the step do not divide one another.")
-        t = t0 + step * every * np.arange(steps // every + 1)
-        return in_lanes(dynamics, q, u, t, tau=tau, p=options.get("p"), method=method, step=step, threads=threads)
-    spacing = t_end - t0 if output is None else output
-    run = partial(
-        simulate,
-        dynamics,
-        t_end=t_end,
-        tau=tau,
-        method=method,
-        step=step,
-        output=spacing,
-        t0=t0,
-        progress=False,
-        **options,
-    )
-    return one_by_one(run, q, u, threads)
-
-
-def _method(name: str, step: float | None, span: float) -> Method:
+def method_of(name: str, step: float | None, t0: float, t_end: float | None) -> Method:
+    """The integrator of a name, for steps of this size in this span."""
     if name not in METHODS:
         raise ValueError(f"Method {name!r} is unknown. {closest(name, METHODS)}")
+    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
+        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
     found = METHODS[name]
-    if found.fixed and (step is None or not 0 < step <= span):
+    if found.fixed and (step is None or not 0 < step <= t_end - t0):
         raise ValueError(f"Method {name!r} has a fixed step, found step={step!r}. Give step=1e-3, or what suits.")
     if not found.fixed and step is not None:
         raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
     return found
 
 
-def _grid(output: Any, t0: float, t_end: float) -> np.ndarray | None:
+def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
     """Times of the output; None for every step."""
     if isinstance(output, str):
         if output != "steps":
@@ -354,68 +300,10 @@ class _Run:
         return found
 
     def _outcome(self, status: int) -> Outcome:
-        t, steps = float(self.clock[0]), int(self.counts[1])
-        names = [str(s.value) for s in self.system.x]
-        culprit: str | None = names[int(self.counts[7]) % len(names)] if names else None
-        remedy: str | None = None
+        t, steps, which = float(self.clock[0]), int(self.counts[1]), int(self.counts[7])
         if self.interrupted:
-            reason, culprit = f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", None
-        elif status == DONE:
-            reason, culprit = f"Reached t = {t:.6g} s in {steps:,} steps.", None
-        elif status == NOT_FINITE:
-            reason = f"Stopped at t = {t:.6g} s: {culprit!r} would become infinite or NaN in the next step."
-            remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
-        elif status == SINGULAR:
-            culprit = self._idle()
-            reason = f"Stopped at t = {t:.6g} s: the inertia matrix is singular, {culprit!r} has no acceleration."
-            remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
-        elif status == LOST:
-            culprit = self._open()
-            reason = f"Stopped at t = {t:.6g} s: constraint {culprit!r} can no longer be satisfied."
-            remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
-        elif status == COLLAPSE and (strained := self._strained()) is not None:
-            culprit = strained
-            reason = (
-                f"Stopped at t = {t:.6g} s: near a singular position, where constraint {culprit!r} jams the machine."
-            )
-            remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
-        elif status == COLLAPSE:
-            reason = f"Stopped at t = {t:.6g} s: the step became too small; {culprit!r} changes fastest."
-            remedy = (
-                'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
-            )
-        else:
-            reason, remedy = f"Stopped at t = {t:.6g} s for a reason of its own ({status}).", None
-        return Outcome(
-            finished=status == DONE and not self.interrupted, reason=reason, time=t, culprit=culprit, remedy=remedy
-        )
-
-    def _idle(self) -> str:
-        """The speed with the least inertia."""
-        eq = self.system.equations
-        assert self.machine.held is not None
-        size = np.abs(self.machine.held.terms[self.machine.nq :][: len(eq.u) ** 2].reshape(len(eq.u), -1)).max(axis=1)
-        return str(eq.u[int(np.argmin(size))].value)
-
-    def _strained(self) -> str | None:
-        """The constraint that hardly determines a speed any more, at the last state."""
-        if self.system.residuals is None or self.machine.held is None:
-            return None
-        held, m = self.system.constraints, len(self.system.constraints)
-        found = self.system.residuals(self.clock[:1], self.x, self.machine.p)
-        J = found[m:].reshape(m, -1) * self.machine.held.scale[:m, None]
-        rows, sizes, _ = np.linalg.svd(J)
-        rank = int(self.machine.held.sizes[RANK])
-        if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
-            return None
-        loops = np.abs(rows[:, rank - 1])
-        return held.labels[int(np.argmax(loops))]
-
-    def _open(self) -> str:
-        """The constraint that is furthest off where the kernel gave up."""
-        labels = self.system.held.labels
-        assert self.machine.held is not None
-        return labels[int(np.nanargmax(np.abs(self.machine.held.terms[: len(labels)])))]
+            return Outcome(finished=False, reason=f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", time=t)
+        return ending(self.system, self.machine, status, t, self.x, steps, which)
 
 
 @contextmanager

@@ -16,27 +16,7 @@ from polhode.model.errors import closest
 
 from . import audit, export, pictures, quantities
 from .between import Ends, hermite
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a simulation ended.
-
-    finished : whether it reached the time asked for
-    reason   : one sentence
-    time     : where it ended
-    culprit  : the variable or constraint that stopped it
-    remedy   : what to try, one sentence
-    """
-
-    finished: bool
-    reason: str
-    time: float
-    culprit: str | None = None
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.reason} {self.remedy}" if self.remedy else self.reason
+from .outcome import Outcome
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

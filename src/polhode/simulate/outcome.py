@@ -1,0 +1,88 @@
+"""How a simulation ended: in a sentence, with the culprit by name and a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .machine import LOST, NOT_FINITE, RANK, SINGULAR, Held, Machine
+from .stepping import DONE
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a simulation ended.
+
+    finished : whether it reached the time asked for
+    reason   : one sentence
+    time     : where it ended
+    culprit  : the variable or constraint that stopped it
+    remedy   : what to try, one sentence
+    """
+
+    finished: bool
+    reason: str
+    time: float
+    culprit: str | None = None
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.remedy}" if self.remedy else self.reason
+
+
+def ending(system: System, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:
+    """Say why the loops returned a status at a state (t, x); `which` is the variable they blame."""
+    culprit = str(system.x[which % len(system.x)].value) if len(system.x) else "nothing"
+    at = f"Stopped at t = {t:.6g} s:"
+    if status == DONE:
+        return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} steps.", time=t)
+    if status == NOT_FINITE:
+        reason = f"{culprit!r} would become infinite or NaN in the next step."
+        remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
+    elif status == SINGULAR and machine.held is not None:
+        culprit = _idle(system, machine.held)
+        reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
+        remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
+    elif status == LOST and machine.held is not None:
+        culprit = _open(system, machine.held)
+        reason = f"constraint {culprit!r} can no longer be satisfied."
+        remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
+    elif machine.held is not None and (strained := _strained(system, machine, machine.held, t, x)) is not None:
+        culprit = strained
+        reason = f"near a singular position, where constraint {culprit!r} jams the machine."
+        remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
+    else:
+        reason = f"the step became too small; {culprit!r} changes fastest."
+        remedy = 'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
+    return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
+
+
+def _idle(system: System, held: Held) -> str:
+    """The speed with the least inertia, where the loops found none."""
+    eq = system.equations
+    nq, nu = len(eq.q), len(eq.u)
+    sizes = np.abs(held.terms[nq : nq + nu * nu].reshape(nu, nu)).max(axis=1)
+    return str(eq.u[int(np.argmin(sizes))].value)
+
+
+def _open(system: System, held: Held) -> str:
+    """The constraint that is furthest off where the loops gave up."""
+    labels = system.held.labels
+    return labels[int(np.nanargmax(np.abs(held.terms[: len(labels)])))]
+
+
+def _strained(system: System, machine: Machine, held: Held, t: float, x: np.ndarray) -> str | None:
+    """The constraint that hardly determines a speed any more."""
+    if system.residuals is None:
+        return None
+    m, rank = len(system.constraints), int(held.sizes[RANK])
+    J = system.residuals(np.array([t]), x, machine.p)[m:].reshape(m, -1) * held.scale[:m, None]
+    rows, sizes, _ = np.linalg.svd(J)
+    if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
+        return None
+    return system.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]
