@@ -42,6 +42,9 @@ def draw(model: Model) -> str:
     if shown < len(model.bodies):
         lines.append(f"... and {len(model.bodies) - shown} more bodies")
     lines += [force.name for force in model.forces]
+    for c in model.couplings:
+        rest = "" if c.offset == 0 else f" + {_short(c.offset)}"
+        lines.append(f"{c.name} [{c.coordinate} = {_short(c.ratio)} {c.of}{rest}]")
     lines += [f"{constraint.name} [{described(constraint)}]" for constraint in model.constraints]
     return "\n".join(lines)
 

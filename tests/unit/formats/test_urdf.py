@@ -150,6 +150,7 @@ def test_mimic_is_a_coupling():
     )
     (found,) = read_urdf(text).couplings
     assert (found.coordinate, found.of, found.ratio, float(found.offset)) == ("k", "j", 2, 0.5)
+    assert str(read_urdf(text)).endswith("coupling of k [k = 2 j + 0.5]")
     assert "does not exist" in str(read_urdf(text.replace('mimic joint="j"', 'mimic joint="x"')).report())
 
 
