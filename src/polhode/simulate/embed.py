@@ -22,43 +22,58 @@ Array = np.ndarray
 def eliminate(table: Array, rows: Array, columns: Array, count: int, most: int, least: float) -> int:
     """Reduce the first `count` rows [A_B | r] to [1 -D | e], at most `most` of them; return how many.
 
+    One more column of the table is for the largest entry of each row.
+
     Row i of the result belongs to the dependent speed columns[i]; `rows` is reordered
     alike. It ends where the best pivot is below `least` times the first.
     """
     n = columns.size
     for j in range(n):
         columns[j] = j
+    for a in range(count):
+        table[a, n + 1] = _largest(table[a], n)
     first = 0.0
     for k in range(most):
-        # the largest entry left
-        best, i, j = 0.0, k, k
-        for a in range(k, count):
-            for b in range(k, n):
-                size = abs(table[a, columns[b]])
-                if size > best:
-                    best, i, j = size, a, b
+        # the largest entry left; columns that are done are 0 there
+        i = k
+        for a in range(k + 1, count):
+            if table[a, n + 1] > table[i, n + 1]:
+                i = a
+        best = table[i, n + 1]
         if k == 0:
             first = best
-        if best <= least * first or best == 0.0:
+        if not best > least * first:
             return k
-        columns[k], columns[j] = columns[j], columns[k]
+        at = k
+        while abs(table[i, columns[at]]) != best:
+            at += 1
+        j = columns[at]
+        columns[k], columns[at] = j, columns[k]
         if i != k:
             rows[k], rows[i] = rows[i], rows[k]
-            for b in range(n + 1):
+            for b in range(n + 2):
                 table[k, b], table[i, b] = table[i, b], table[k, b]
-        pivot = columns[k]
-        scale = 1.0 / table[k, pivot]
+        scale = 1.0 / table[k, j]
         for b in range(n + 1):
             table[k, b] *= scale
-        table[k, pivot] = 1.0
+        table[k, j] = 1.0
         for a in range(count):
-            factor = table[a, pivot]
+            factor = table[a, j]
             if a != k and factor != 0.0:
-                for b in range(k + 1, n):
-                    table[a, columns[b]] -= factor * table[k, columns[b]]
-                table[a, n] -= factor * table[k, n]
-                table[a, pivot] = 0.0
+                for b in range(n + 1):
+                    table[a, b] -= factor * table[k, b]
+                table[a, j] = 0.0
+                if a > k:
+                    table[a, n + 1] = _largest(table[a], n)
     return most
+
+
+@helper
+def _largest(row: Array, n: int) -> float:
+    best = 0.0
+    for b in range(n):
+        best = max(best, abs(row[b]))
+    return best
 
 
 @helper

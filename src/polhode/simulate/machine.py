@@ -35,7 +35,7 @@ class Held(NamedTuple):
     active    : 1 for each row that holds
     holonomic : 1 for each row that restricts positions
     scale     : of each row, so that units do not matter
-    table     : (held, n + 1), n the larger of nu and nv: rows being eliminated, and what they must give
+    table     : (held, n + 2), n the larger of nu and nv: rows being eliminated, and what they must give
     rows, columns : their order in the elimination; the first `rank` columns are dependent
     normal    : (n, n), and step, trial : (n,), (nq + n,), room
     terms     : what native code writes

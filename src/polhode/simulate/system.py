@@ -122,7 +122,7 @@ class System:
             active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
             holonomic=np.array(self.held.holonomic, dtype=np.int64),
             scale=np.ones(rows),
-            table=np.zeros((rows, n + 1)),
+            table=np.zeros((rows, n + 2)),
             rows=np.zeros(rows, dtype=np.int64),
             columns=np.arange(n, dtype=np.int64),
             normal=np.zeros((n, n)),
