@@ -226,7 +226,8 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
         "Force": [force.name for force in model.forces],
         "Constraint": [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)],
-        "Variable": [*model.coordinates, *model.speeds],
+        # not model.coordinates, which would keep the order that bodies have now
+        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())],
     }
     for kind, names in kinds.items():
         for name in names:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols
+from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute
 from polhode.kinematics import Kinematics
-from polhode.model import TIME
 from polhode.spatial import Wrench
 
 from .between import thirds
@@ -51,31 +50,47 @@ def own_power(traj: Trajectory) -> Expr:
 
 def work(traj: Trajectory) -> np.ndarray:
     """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move."""
+    steps = _simpson(traj)
+    return np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
+
+
+def _simpson(traj: Trajectory) -> np.ndarray:
+    h = np.diff(traj.t)[:, None]
+    start, middle, end = _powers(traj)
+    found: np.ndarray = h / 6 * (start + 4 * middle + end)
+    return found
+
+
+def _powers(traj: Trajectory) -> np.ndarray:
+    """Power at the start, the middle and the end of every interval, (3, k - 1, 3)."""
     eq = traj.dynamics.equations
-    found = np.zeros((len(traj), 3))
+    found = np.zeros((3, len(traj) - 1, 3))
     if len(traj) == 1:
         return found
-    h = np.diff(traj.t)
     middle = (traj.t[:-1] + traj.t[1:]) / 2
     q, u = traj.at(middle)
     states = [(traj.t[:-1], traj.q[:-1], traj.u[:-1]), (middle, q, u), (traj.t[1:], traj.q[1:], traj.u[1:])]
-
-    def summed(power: list[np.ndarray]) -> np.ndarray:
-        steps = h / 6 * (power[0] + 4 * power[1] + power[2])
-        return np.concatenate([[0.0], np.cumsum(steps)])
-
     if traj.tau.any():
         forces = thirds(traj.t, traj.tau, traj.held)
-        found[:, 0] = summed([np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)])
+        found[..., 0] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
     own = own_power(traj)
     if own != 0:
-        found[:, 1] = summed([run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states])
+        found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states]
     if traj.reactions is not None and _moves(traj):
         moved = eq.constraints.J @ eq.u
         lam = thirds(traj.t, traj.reactions, False)
         rates = [run(traj, [moved], *x, np.zeros_like(x[2]))[0] for x in states]
-        found[:, 2] = summed([np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)])
+        found[..., 2] = [np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)]
     return found
+
+
+def _vague(traj: Trajectory) -> float:
+    """How much work may be wrong because outputs are far apart, from the difference to the trapezoidal rule."""
+    powers, h = _powers(traj).sum(axis=2), np.diff(traj.t)
+    flat = h / 2 * (powers[0] + powers[2])
+    size = float(np.abs(flat).sum())
+    off = float(np.abs(_simpson(traj).sum(axis=1) - flat).sum())
+    return off * min(off / size, 1.0) if size > 0 else off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +126,7 @@ class Audit:
             energies=E[[0, -1]],
             work=traj.work[-1],
             drift=_largest(traj.energy_drift),
-            scale=max(float(E[:, 0].max()), float(np.ptp(E[:, 1]))),
+            scale=_scale(traj),
             momenta=np.stack([_sizes(p[0]), _sizes(p[-1]), _sizes(p - p[0]).max(axis=0)]),
             residuals=dict(zip(traj.constraint_names, map(float, worst), strict=False)),
             caveat=_caveat(traj),
@@ -145,16 +160,25 @@ class Audit:
 
 
 def _moves(traj: Trajectory) -> bool:
-    """Whether a constraint depends on time."""
-    return TIME in free_symbols(traj.dynamics.equations.constraints.psi)
+    """Whether a constraint moves: what it asks of the speeds does not vanish with them."""
+    eq = traj.dynamics.equations
+    at_rest = substitute(eq.constraints.psi, dict.fromkeys(eq.u, as_expr(0)))
+    return any(e != 0 for e in at_rest)
 
 
 def _caveat(traj: Trajectory) -> str:
+    if (vague := _vague(traj)) > max(1e-3 * _scale(traj), _largest(traj.energy_drift)):
+        return f"Outputs are far apart: the work between them is known to {vague:.1g} J at best. Make them denser."
     if any(e != 0 for e in traj.dynamics.equations.kinematics.drift):
         return "Embedded constraints or speeds move with time: their work is not in the balance."
     if _moves(traj) and traj.reactions is None:
         return "Constraints move with time: their work is in the balance only where the reactions are known."
     return ""
+
+
+def _scale(traj: Trajectory) -> float:
+    """The energy that moved most."""
+    return max(float(traj.energy[:, 0].max()), float(np.ptp(traj.energy[:, 1])))
 
 
 def _sizes(vectors: np.ndarray) -> np.ndarray:

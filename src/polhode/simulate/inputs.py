@@ -57,7 +57,7 @@ class Inputs:
 
     def call(self, function: Control, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Forces from a function of the user, checked."""
-        given = function(t, q, u)
+        given = function(t, q.copy(), u.copy())  # so that it may use them as it likes
         found = np.zeros(len(self.names))
         if isinstance(given, Mapping):
             for name, value in given.items():
@@ -84,7 +84,7 @@ class Inputs:
 
         def callback(time: Any, x: Any, tau: Any) -> None:
             target = np.ctypeslib.as_array(tau, (nu,))
-            state = np.ctypeslib.as_array(x, (nq + nu,)).copy()
+            state = np.ctypeslib.as_array(x, (nq + nu,))
             try:
                 target[:] = self.call(function, float(time[0]), state[:nq], state[nq:])
             except BaseException as error:  # native code cannot pass it on; `simulate` does

@@ -227,7 +227,7 @@ class _Run:
     def _sample(self) -> None:
         nq, t = self.machine.nq, float(self.clock[0])
         assert self.inputs.sampled is not None
-        found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq].copy(), self.x[nq:].copy())
+        found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq:])
         if not np.isfinite(found).all():
             bad = self.inputs.names[int(np.argmin(np.isfinite(found)))]
             raise ValueError(f"The controller gave a force on {bad!r} that is NaN or infinite at t = {t:g}.")

@@ -161,10 +161,10 @@ class Trajectory:
         held = self.dynamics.equations.constraints
         if not len(held):
             return free
-        J, gamma = quantities.run(self, [held.J, held.gamma], t, q, u)
+        J, gamma = quantities.run(self, [held.J, held.gamma], t, q, u, tau)
         M = self._call("mass_matrix", q, t=t)
         pushed = np.linalg.solve(M, np.swapaxes(J, 1, 2))  # (k, nu, m), what a unit of each reaction does
-        if self.reactions is None:
+        if self.reactions is None or tau is not self.tau:
             lam = -np.linalg.pinv(J @ pushed, hermitian=True) @ (J @ free[..., None] + gamma[..., None])
         else:
             lam = self.reactions[rows][..., None]

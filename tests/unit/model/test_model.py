@@ -47,7 +47,10 @@ def test_bodies_are_ordered_depth_first():
     build = Builder()
     for name, parent in (("d", "b"), ("a", "world"), ("c", "world"), ("b", "a"), ("e", "c")):
         build.body(name, parent=parent, joint=revolute(), mass=1)
-    assert [body.name for body in build.build().bodies] == ["a", "b", "d", "c", "e"]
+    model = build.build()
+    assert [body.name for body in model.bodies] == ["a", "b", "d", "c", "e"]
+    assert model.coordinates == ("a", "b", "d", "c", "e")
+    assert model.speeds == ("a_dot", "b_dot", "d_dot", "c_dot", "e_dot")
 
 
 def test_equal_descriptions_are_equal_models():

@@ -1,6 +1,7 @@
 """Energy against work, and momentum."""
 
 import numpy as np
+import pytest
 
 import polhode as ph
 from polhode.graph import diff_along
@@ -83,3 +84,23 @@ def test_quaternions_keep_their_length_and_momentum_is_conserved():
     assert traj.units["hull_qw"] == "1"
     assert traj.units["hull_x"] == "m"
     assert traj.units["tau_hull_vx"] == "N"
+
+
+def test_work_between_far_outputs_is_said_to_be_vague():
+    build = ph.Builder("damped")
+    build.body("bob", joint=ph.revolute("y", name="theta", damping=0.5), mass=1, com=(0, 0, -1))
+    dyn = ph.formulate(build.build()).compile()
+    for spacing, vague in ((0.04, False), (0.5, True), (20.0, True)):
+        found = ph.simulate(dyn, {"theta": 2.0}, t_end=20.0, output=spacing).audit()
+        assert ("Make them denser" in str(found)) == vague
+
+
+@pytest.mark.parametrize("law", [3 * ph.TIME, 2 * ph.TIME + ph.sin(ph.TIME)])
+def test_a_drive_of_constant_speed_does_work_too(law):
+    build = ph.Builder("fan", gravity=(0, 0, 0))
+    build.body("rotor", joint=ph.revolute("z", name="a", damping=0.5), mass=1, inertia=(1, 1, 1))
+    build.prescribe("a", law)
+    dyn = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dyn, *ph.assemble(dyn), t_end=3.0, reacting=True)
+    assert abs(traj.energy_drift).max() < 1e-9
+    assert traj.work[-1, 2] > 1

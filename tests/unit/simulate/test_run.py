@@ -218,3 +218,32 @@ def test_the_stage_is_its_verb():
     import polhode.simulate as stage
 
     assert stage(cart(), t_end=1.0).outcome.finished
+
+
+def test_a_control_may_change_what_it_is_given():
+    def careless(t, q, u):
+        q -= 0.5
+        return -10 * q - u
+
+    def careful(t, q, u):
+        return -10 * (q - 0.5) - u
+
+    for wrapped in (lambda f: f, lambda f: ph.Sampled(f, 0.01)):
+        found, expected = (ph.simulate(cart(), {"x": 1.0}, t_end=2.0, tau=wrapped(f)) for f in (careless, careful))
+        np.testing.assert_array_equal(found.q, expected.q)
+
+
+def test_a_sampled_control_of_a_constrained_machine():
+    """What is derived from the trajectory holds the force over each interval; reactions jump with it."""
+    build = ph.Builder("gears")
+    for name in "ab":
+        build.body(name, joint=ph.revolute("z", name=name), mass=1, inertia=(1, 1, 1))
+    build.coupling("b", of="a", ratio=-2)
+    dyn = ph.formulate(build.build()).compile()
+    control = ph.Sampled(lambda t, q, u: [1.0 + t, 0.0], 0.1)
+    for reacting in (False, True):
+        traj = ph.simulate(dyn, t_end=1.0, tau=control, reacting=reacting, output=0.05)
+        middle = traj.at(0.5 * (traj.t[1:] + traj.t[:-1]))[1]
+        np.testing.assert_allclose(middle[:, 1], -2 * middle[:, 0], atol=1e-12)
+        np.testing.assert_allclose(traj["a_dot"][-1], 0.2 * sum(0.1 * (1 + 0.1 * k) for k in range(10)), rtol=1e-9)
+        assert abs(traj.audit().relative_drift) < 1e-9
