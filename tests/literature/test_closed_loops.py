@@ -13,7 +13,7 @@ from numpy.polynomial import Chebyshev
 from scipy.integrate import solve_ivp
 
 import polhode as ph
-from polhode.simulate.machine import RANK, find_ranks
+from polhode.simulate.machine import RANK, USED, find_ranks
 from polhode.simulate.system import System
 from tests.mechanics import close
 from tests.mechanisms import GOVERNOR, bricard, governor, slider_crank, windows
@@ -287,7 +287,7 @@ def test_bricard_has_a_hinge_too_many():
     for angle in (0.0, 0.3, 1.0, 2.0, 3.0):
         q = np.where(np.arange(5) % 2, -np.arcsin(sin(angle) / (1 + sin(angle))), angle)
         find_ranks(machine, 0.0, np.array([*q, *np.zeros(5)]))
-        assert list(machine.held.sizes[RANK:]) == [4, 4]
+        assert list(machine.held.sizes[RANK:USED]) == [4, 4]
 
 
 def test_bricard_falls_as_its_one_angle_does(loop):
@@ -306,4 +306,4 @@ def test_bricard_falls_as_its_one_angle_does(loop):
 
 def test_bricard_keeps_its_energy_and_closes(loop):
     assert np.ptp(loop.energy[:, 2]) < 1e-8
-    assert np.abs(loop.residuals).max() < 1e-14
+    assert np.abs(loop.residuals).max() < 3e-14

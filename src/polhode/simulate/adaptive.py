@@ -80,7 +80,7 @@ def advance(
                 return status
         if not clock[STEP] > 0.0:
             counts[EVALUATIONS] += 1
-            h = probe(x, keep[0], y, options)
+            h = probe(clock, x, keep[0], y, options)
             evaluate(m, t + h, y, errors[0])
             clock[STEP] = first_size(rule.power, h, x, keep[0], errors[0], options)
 

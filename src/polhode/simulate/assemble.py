@@ -12,7 +12,7 @@ from polhode.equations import Dynamics, formulate
 from polhode.model import Model
 from polhode.model.errors import closest
 
-from .system import System, system_of
+from .system import System, row_sizes, system_of
 
 _STEPS = 200
 _CLOSED = 1e-10
@@ -63,6 +63,8 @@ def assemble(
 def _system(model: Model | Dynamics | System) -> System:
     if isinstance(model, System):
         return model
+    if not isinstance(model, (Model, Dynamics)):
+        raise TypeError(f"assemble takes a Model or a Dynamics, found {model!r:.60}. Make one with eq.compile().")
     return system_of(formulate(model).compile() if isinstance(model, Model) else model)
 
 
@@ -73,6 +75,7 @@ class _Solver:
         self.system, self.p, self.t = system, p if len(p) else np.zeros(1), np.array([t], dtype=float)
         self.nu, self.nv = len(system.equations.u), len(system.base.u)
         self.holonomic = np.array(system.held.holonomic, dtype=bool)
+        self.size = np.zeros(len(self.holonomic))  # of the rows, by which residuals are measured
 
     def _written(self, code: Function | None, x: np.ndarray, rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Residuals and their J; no rows where there is no code."""
@@ -83,7 +86,9 @@ class _Solver:
         """Residuals of positions, and their J in the speeds of the joints."""
         x = np.append(q, np.zeros(self.nu))
         phi, J = self._written(self.system.closure, x, len(self.holonomic), self.nv)
-        return phi[self.holonomic], J[self.holonomic]
+        self.size = np.maximum(self.size, np.abs(J).max(axis=1, initial=0))
+        size = np.where(self.size > 1e-9, self.size, 1.0)[self.holonomic]
+        return phi[self.holonomic] / size, J[self.holonomic] / size[:, None]
 
     def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of speeds, and their J."""
@@ -103,14 +108,16 @@ class _Solver:
         found, phi = self._closed(q, np.zeros(self.nv), held)
         draw = np.random.default_rng(0)
         for attempt in range(12):
-            if np.abs(phi).max(initial=0) <= _CLOSED:
+            if np.abs(phi).max(initial=0) <= _CLOSED * max(1.0, np.abs(found).max(initial=0)):
                 return found
             motions = self._motions(q, held)
             aside = motions @ draw.normal(size=motions.shape[1]) * 0.1 * (1 + attempt)
             trial, rest = self._closed(q, aside, held)
             if np.abs(rest).max() < np.abs(phi).max():
                 found, phi = trial, rest
-        self._require(phi, [n for n, h in zip(self.system.held.names, self.holonomic, strict=True) if h], kept)
+        reach = max(1.0, np.abs(found).max(initial=0))
+        names = [n for n, h in zip(self.system.held.names, self.holonomic, strict=True) if h]
+        self._require(phi, reach, names, kept)
         return found
 
     def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -168,13 +175,17 @@ class _Solver:
             psi, J = self.residuals(q, u)
             u = u.copy()
             u[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ psi
-        psi, _ = self.residuals(q, u)
-        self._require(psi / max(1.0, np.abs(u).max(initial=0)), list(self.system.constraints.names), kept, "speeds")
+        psi, J = self.residuals(q, u)
+        reach = max(1.0, np.abs(u).max(initial=0))
+        self._require(psi / row_sizes(J), reach, list(self.system.constraints.names), kept, "speeds")
         return u
 
-    def _require(self, residual: np.ndarray, names: list[str], kept: set[str], what: str = "positions") -> None:
+    def _require(
+        self, residual: np.ndarray, reach: float, names: list[str], kept: set[str], what: str = "positions"
+    ) -> None:
+        """Refuse residuals, by the size of their rows, beyond what rounding of values up to `reach` explains."""
         worst = np.abs(residual).max(initial=0)
-        if worst <= _CLOSED:
+        if worst <= _CLOSED * reach:
             return
         sizes: dict[str, float] = {}
         for name, r in zip(names, residual, strict=True):
@@ -198,9 +209,12 @@ def values_of(given: Any, names: Sequence[str], rest: Sequence[float], what: str
         for key, value in given.items():
             if str(key) not in names:
                 raise KeyError(f"{what}: there is no {str(key)!r}. {closest(str(key), names)}")
-            found[list(names).index(str(key))] = float(value)
+            found[list(names).index(str(key))] = _number(value, f"{what}: {str(key)!r}")
     else:
-        found = np.array(given, dtype=float)
+        try:
+            found = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"{what} is {given!r:.60}, expected numbers, in an array or by name.") from None
         if found.shape != (len(names),):
             raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {', '.join(names[:8])}.")
     if not np.isfinite(found).all():
@@ -209,11 +223,21 @@ def values_of(given: Any, names: Sequence[str], rest: Sequence[float], what: str
     return found
 
 
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r:.60}, expected a number.") from None
+
+
 def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
     """The run-time parameters of a dynamics in their order."""
     names = dynamics.parameters
     if isinstance(p, Mapping) or p is None:
         given = {str(k): v for k, v in (p or {}).items()}
+        for name in given:
+            if name not in names:
+                raise KeyError(f"p: there is no parameter {name!r}. {closest(name, names)}")
         if missing := [name for name in names if name not in given]:
             raise ValueError(
                 f"No value for parameter {missing[0]!r}. Give p={{{missing[0]!r}: ...}}, "

@@ -71,14 +71,15 @@ def _powers(traj: Trajectory) -> np.ndarray:
     q, u = traj.at(middle)
     states = [(traj.t[:-1], traj.q[:-1], traj.u[:-1]), (middle, q, u), (traj.t[1:], traj.q[1:], traj.u[1:])]
     if traj.tau.any():
-        forces = thirds(traj.t, traj.tau, traj.held)
+        forces = thirds(traj.t, traj.tau, traj.sampled is not None)
         found[..., 0] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
     own = own_power(traj)
     if own != 0:
         found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states]
-    if traj.reactions is not None and _moves(traj):
+    if _moves(traj):
         moved = eq.constraints.J @ eq.u
-        lam = thirds(traj.t, traj.reactions, False)
+        forces = thirds(traj.t, traj.tau, traj.sampled is not None)
+        lam = [traj.respond(*x, f)[1] for x, f in zip(states, forces, strict=True)]
         rates = [run(traj, [moved], *x, np.zeros_like(x[2]))[0] for x in states]
         found[..., 2] = [np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)]
     return found
@@ -171,9 +172,18 @@ def _caveat(traj: Trajectory) -> str:
         return f"Outputs are far apart: the work between them is known to {vague:.1g} J at best. Make them denser."
     if any(e != 0 for e in traj.dynamics.equations.kinematics.drift):
         return "Embedded constraints or speeds move with time: their work is not in the balance."
-    if _moves(traj) and traj.reactions is None:
-        return "Constraints move with time: their work is in the balance only where the reactions are known."
+    if _jumps_between(traj):
+        return "The controller changed its forces between outputs: their work is not known. Give output= its period."
     return ""
+
+
+def _jumps_between(traj: Trajectory) -> bool:
+    """Whether a sampled control was called between two outputs."""
+    if traj.sampled is None:
+        return False
+    first, period = traj.sampled
+    calls = (traj.t - first) / period
+    return bool((np.ceil(calls[1:] - 1e-6) > np.floor(calls[:-1] + 1e-6) + 1).any())
 
 
 def _scale(traj: Trajectory) -> float:

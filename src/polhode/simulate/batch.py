@@ -6,7 +6,8 @@ all their steps; blocks are shared out among threads.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numba.extending import intrinsic
 from polhode.compile import Function, Port
 from polhode.compile.batch import workspace
 
+from .interrupt import PATIENCE, shared_out, stoppable
 from .kernel import helper, kernel
 from .stepping import Array, combine, copy
 from .tableaus import EULER, MIDPOINT, RK4, Explicit
@@ -74,14 +76,14 @@ def _march(
     codes   : addresses of the loops of flow and rates
     places  : addresses of the time, x, y, tau, p and k
     strides : of t, x, tau, p, dx for flow; nq; of t, x, p, dq for rates
-    times   : the time, its start, the step size, steps between two rows
+    times   : the time, its start, the step size, steps between two rows, the first step to take and the last
     x, y, k : (count, n), the states, new ones, (stages, count n)
     rows    : (count, outputs, n)
     """
     start, h, every = times[1], times[2], int(times[3])
     count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
     old, new = x.reshape(size), y.reshape(size)
-    for step in range(rows.shape[1] * every):
+    for step in range(int(times[4]), int(times[5])):
         # the stages
         for s in range(last):
             times[0] = start + (step + tableau.c[s]) * h
@@ -132,7 +134,7 @@ def march(
     units  : first coordinate of each unit quaternion
     return : (count, steps / every, n), the states after every so many steps
 
-    A state that blows up is not a number from there on.
+    A state that blows up is not a number from there on; after Ctrl-C the rest is not a number either.
     """
     if method not in METHODS:
         raise ValueError(f"Method {method!r} takes no batch. Choose one of {', '.join(map(repr, METHODS))}.")
@@ -147,25 +149,32 @@ def march(
     lanes, tableau = loops[0].lanes, METHODS[method]
     if count < lanes:  # the last state fills the lanes that are left
         inputs = [a[np.minimum(np.arange(lanes), len(a) - 1)] for a in inputs]
-    rows = np.empty((max(count, lanes), steps // every, n))
+    rows = np.full((max(count, lanes), steps // every, n), np.nan)
     codes = np.array([loop.address for loop in loops])
     quaternions = np.array(units, dtype=np.int64)
 
-    def part(start: int, stop: int) -> None:
+    def part(cut: tuple[int, int]) -> None:
+        start, stop = cut
         here, tau, p = (a if len(a) == 1 else a[start:stop] for a in inputs)
         here = here.copy()
         there, k = np.empty_like(here), np.empty((len(tableau.c) - 1, here.size))
-        times = np.array([t, t, step, every])
+        times = np.array([t, t, step, every, 0, 0])
         places = np.array([a.ctypes.data for a in (times, here, there, tau, p, k)])
         s_tau, s_p = (a.shape[1] if len(a) > 1 else 0 for a in (tau, p))
         strides = np.array([0, n, s_tau, s_p, n, nq, 0, n, s_p, nq])
         work = workspace(max(loop.work_size for loop in loops))
         pointers = np.zeros(5, dtype=np.int64)
-        _march(tableau, codes, places, strides, times, here, there, k, quaternions, rows[start:stop], pointers, work)
+        size, done = 64, 0
+        while done < steps and not wish.pressed:
+            times[4:], tick = (done, min(done + size, steps)), time.perf_counter()
+            out = rows[start:stop]
+            _march(tableau, codes, places, strides, times, here, there, k, quaternions, out, pointers, work)
+            done += size
+            size = int(np.clip(size * PATIENCE / max(time.perf_counter() - tick, 1e-6), 64, 1e9))
 
     cuts = _cuts(len(rows), n, lanes, threads)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(part, cuts[:-1], cuts[1:]))
+    with stoppable() as wish:
+        shared_out(part, pairwise(cuts), threads)
     return rows[:count]
 
 

@@ -96,11 +96,11 @@ def is_rate(status: int, counts: Array, rate: Array) -> int:
 
 
 @helper
-def probe(x: Array, rate: Array, y: Array, options: Array) -> float:
+def probe(clock: Array, x: Array, rate: Array, y: Array, options: Array) -> float:
     """Go a short way along the rate, to y; return how far."""
     d0, d1 = _squares(x, x, x, options) / x.size, _squares(rate, x, x, options) / x.size
     h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
-    h = min(h, options[LARGEST])
+    h = min(h, options[LARGEST], clock[STOP] - clock[NOW])
     for i in range(x.size):
         y[i] = x[i] + h * rate[i]
     return float(h)

@@ -6,13 +6,17 @@ import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polhode.equations import Equations
-from polhode.graph import Expr, as_expr
+from polhode.formats.expression import parse
+from polhode.graph import Expr, free_symbols
 from polhode.model.errors import closest
+
+if TYPE_CHECKING:
+    from .system import System
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 
@@ -53,6 +57,7 @@ class Inputs:
     continuous: Control | None = None
     sampled: Sampled | None = None
     failure: BaseException | None = None  # raised by a function of the user
+    not_finite: tuple[float, str] | None = None  # when it last gave NaN or infinity, and for which speed
     _callback: Any = None
 
     def call(self, function: Control, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -62,14 +67,27 @@ class Inputs:
         if isinstance(given, Mapping):
             for name, value in given.items():
                 found[self._place(str(name))] = value
-            return found
+            given = found
         array = np.asarray(given, dtype=float)
         if array.shape != found.shape:
             raise ValueError(
                 f"The control gave an array of shape {array.shape} at t = {t:g}, expected ({len(self.names)},), "
                 f"a force for each of {', '.join(self.names[:8])}."
             )
+        finite = np.isfinite(array)
+        if not finite.all():
+            self.not_finite = t, self.names[int(np.argmin(finite))]
         return array
+
+    def along(self, system: System, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Forces that are constants and laws, (..., nu), at states (..., n)."""
+        found = np.empty((*x.shape[:-1], len(self.names)))
+        found[...] = self.constant
+        if system.law is not None:
+            columns = [self.names.index(str(u.value)) for u in self.laws]
+            at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
+            found[..., columns] = system.law(at[..., None], x, p)
+        return found
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -83,13 +101,14 @@ class Inputs:
         function, nu = self.continuous, len(self.names)
 
         def callback(time: Any, x: Any, tau: Any) -> None:
-            target = np.ctypeslib.as_array(tau, (nu,))
-            state = np.ctypeslib.as_array(x, (nq + nu,))
             try:
+                target = np.ctypeslib.as_array(tau, (nu,))
+                state = np.ctypeslib.as_array(x, (nq + nu,))
                 target[:] = self.call(function, float(time[0]), state[:nq], state[nq:])
             except BaseException as error:  # native code cannot pass it on; `simulate` does
                 self.failure = self.failure or error
-                target[:] = np.nan
+                for i in range(nu):
+                    tau[i] = float("nan")
 
         self._callback = _PROTOTYPE(callback)
         return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
@@ -108,7 +127,10 @@ def read_inputs(tau: Any, eq: Equations) -> Inputs:
     elif isinstance(tau, Mapping):
         _read_mapping(tau, eq, found)
     else:
-        array = np.array(tau, dtype=float)
+        try:
+            array = np.array(tau, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"tau is {tau!r:.60}, expected numbers, a mapping, a function or Sampled.") from None
         if array.shape != found.constant.shape or not np.isfinite(array).all():
             raise ValueError(
                 f"tau has shape {array.shape}, expected ({len(names)},) finite numbers, one for each speed."
@@ -124,16 +146,15 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
         if name not in found.names:
             raise KeyError(f"tau: there is no speed {name!r}. {closest(name, found.names)}")
         place = found.names.index(name)
-        if isinstance(value, Expr):
-            from polhode.graph import free_symbols
-
-            if unknown := sorted(str(s) for s in free_symbols(value) - known):
+        law = parse(value, {str(s.value): s for s in known}, f"tau of {name!r}") if isinstance(value, str) else value
+        if isinstance(law, Expr):
+            if unknown := sorted(str(s) for s in free_symbols(law) - known):
                 raise ValueError(
                     f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, t and parameters of the model. "
                     "Put a number in its place."
                 )
-            found.laws[eq.u[place]] = as_expr(value)
+            found.laws[eq.u[place]] = law
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:
-            raise ValueError(f"tau of {name!r} is {value!r:.60}, expected a number or an expression of q, u and t.")
+            raise ValueError(f"tau of {name!r} is {value!r:.60}, expected a number, an expression or text.")

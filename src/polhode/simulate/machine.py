@@ -14,16 +14,19 @@ from polhode.compile.invoke import invoke
 
 from .embed import eliminate, recombine, shortest, weights
 from .kernel import helper, kernel
+from .stepping import copy, fill
 
-OK, NOT_FINITE, SINGULAR, LOST = 0, 10, 11, 12  # what evaluate and settle return
+OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
 CONTROL, FLOW, RATES, RESIDUALS, CLOSURE, MOVES = range(6)  # code
 # sizes: speeds of the joints; rows of constraints among the speeds, those and the embedded ones;
-# independent rows among the speeds, and on positions
-NV, ROWS, HELD, RANK, RANK_Q = range(5)
+# independent rows among the speeds, and on positions; rows that the last evaluation used
+NV, ROWS, HELD, RANK, RANK_Q, USED = range(6)
 
-EXACT = 1e-14  # residual of positions that needs no correction
-GOOD = 1e-9  # the largest that may be left
+# residuals are measured by the motion that would remove them: in radians, metres and their rates
+EXACT = 1e-14  # needs no correction
+GOOD = 1e-9  # the largest of positions that may be left, where coordinates are about 1 or less
+FAIR = 1e-6  # the same of speeds; weak rows are left out of their corrections
 REDUNDANT = 1e-8  # a row that has less than this of its own repeats others
 WEAK = 3e-5  # with less than this, as near a singular position, it is left out: noise grows like its inverse square
 
@@ -34,7 +37,7 @@ class Held(NamedTuple):
     sizes     : see ROWS and the following
     active    : 1 for each row that holds
     holonomic : 1 for each row that restricts positions
-    scale     : of each row, so that units do not matter
+    size      : the largest entry that each row had so far, so that units do not matter
     table     : (held, n + 2), n the larger of nu and nv: rows being eliminated, and what they must give
     rows, columns : their order in the elimination; the first `rank` columns are dependent
     normal    : (n, n), and step, trial : (n,), (nq + n,), room
@@ -44,7 +47,7 @@ class Held(NamedTuple):
     sizes: np.ndarray
     active: np.ndarray
     holonomic: np.ndarray
-    scale: np.ndarray
+    size: np.ndarray
     table: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
@@ -106,6 +109,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray) -> int:
     columns = h.columns[:nu]
     count = _gather(h, J, gamma, False)
     rank = eliminate(h.table, h.rows, columns, count, min(count, h.sizes[RANK]), WEAK)
+    h.sizes[USED] = rank
     if recombine(M, b, h.table, columns, rank, h.normal, h.step, dx[nq:]):
         return OK
     for i in range(h.terms.size):
@@ -125,16 +129,26 @@ def _parts(h: Any, nq: int, nu: int) -> Any:
 
 @helper
 def _gather(h: Any, J: np.ndarray, rest: np.ndarray, positions: bool) -> int:
-    """Put the active rows J v = -rest into the table; return how many."""
+    """Put the active rows J v = -rest into the table, brought to one size; return how many."""
     count, n = 0, J.shape[1]
     for i in range(len(J)):
         if h.active[i] and (h.holonomic[i] or not positions):
+            scale = _scale(h, J, i)
             for j in range(n):
-                h.table[count, j] = J[i, j] * h.scale[i]
-            h.table[count, n] = -rest[i] * h.scale[i]
+                h.table[count, j] = J[i, j] * scale
+            h.table[count, n] = -rest[i] * scale
             h.rows[count] = i
             count += 1
     return count
+
+
+@helper
+def _scale(h: Any, J: np.ndarray, i: int) -> float:
+    """One by the largest entry that a row had so far; a row that vanishes becomes weak."""
+    for j in range(J.shape[1]):
+        if abs(J[i, j]) < np.inf:
+            h.size[i] = max(h.size[i], abs(J[i, j]))
+    return 1.0 / h.size[i] if h.size[i] > 0.0 else 1.0
 
 
 @helper
@@ -147,12 +161,23 @@ def _written(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> Any:
 
 
 @helper
-def _largest(h: Any, residual: np.ndarray, positions: bool) -> float:
+def _largest(h: Any, J: np.ndarray, residual: np.ndarray, positions: bool) -> float:
+    """The largest residual of an active row, by the size of the row; infinite where one is NaN."""
     worst = 0.0
     for i in range(residual.size):
         if h.active[i] and (h.holonomic[i] or not positions):
-            worst = max(worst, abs(residual[i])) if residual[i] == residual[i] else np.inf
+            size = abs(residual[i]) * _scale(h, J, i)
+            worst = max(worst, size) if size == size else np.inf
     return worst
+
+
+@helper
+def _reach(x: np.ndarray, start: int, stop: int) -> float:
+    """The largest of some entries, at least 1: rounding grows with them."""
+    found = 1.0
+    for i in range(start, stop):
+        found = max(found, abs(x[i]))
+    return found
 
 
 @helper
@@ -198,7 +223,8 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     if h is None:
         return OK
     phi, J = _written(m, h, t, x, True)
-    worst, still = _largest(h, phi, True), 0
+    worst, still = _largest(h, J, phi, True), 0
+    good = GOOD * _reach(x, 0, m.nq)
     for _ in range(20):
         if worst <= EXACT:
             break
@@ -212,12 +238,12 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
             x[i] += h.terms[i]
         _unit(m, x)
         phi, J = _written(m, h, t, x, True)
-        before, worst = worst, _largest(h, phi, True)
+        before, worst = worst, _largest(h, J, phi, True)
         if worst > 0.5 * before:  # rounding, or no way there
             still += 1
-            if worst <= GOOD or still > 3:
+            if worst <= good or still > 3:
                 break
-    if not worst <= GOOD:
+    if not worst <= good:
         return LOST
     _grow(h, J, phi, True)
     return _turned(m, h, t, x)
@@ -230,15 +256,17 @@ def _turned(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         return OK
     psi, J = _written(m, h, t, x, False)
     _grow(h, J, psi, False)
+    worst = _largest(h, J, psi, False)
     for _ in range(2):
-        if _largest(h, psi, False) <= EXACT:
+        if worst <= EXACT:
             break
         if not _shortest(h, J, psi, False):
-            return LOST
+            return TORN
         for i in range(m.tau.size):
             x[m.nq + i] += h.trial[m.nq + i]
         psi, J = _written(m, h, t, x, False)
-    return OK
+        worst = _largest(h, J, psi, False)
+    return OK if worst <= FAIR * _reach(x, m.nq, x.size) else TORN
 
 
 @helper
@@ -253,20 +281,24 @@ def _grow(h: Any, J: np.ndarray, rest: np.ndarray, positions: bool) -> None:
 
 
 @kernel
-def reactions(m: Any, t: float, x: np.ndarray, dx: np.ndarray, lam: np.ndarray) -> int:
-    """Write the reaction of every row, J^T lam; 0 for those that add nothing to others."""
-    status = evaluate(m, t, x, dx)
-    for i in range(lam.size):
-        lam[i] = 0.0
-    if status != OK:
-        return status
-    h, nu = m.held, m.tau.size
-    M, b, J, _ = _parts(h, m.nq, nu)
-    rank = 0
-    for i in range(len(J)):
-        rank += h.active[i]
-    weights(M, b, J, h.rows, h.columns[:nu], min(rank, h.sizes[RANK]), h.normal, h.step, dx[m.nq :], lam)
-    return OK
+def respond(m: Any, t: np.ndarray, x: np.ndarray, tau: np.ndarray, dx: np.ndarray, lam: np.ndarray) -> None:
+    """Write the rate of change and the reactions, J^T lam, of many states: a row each.
+
+    The reaction is 0 for rows that add nothing to others, and NaN where a state has no rate of change.
+    """
+    h = m.held
+    for k in range(len(t)):
+        copy(tau[k], m.tau)
+        psi, J = _written(m, h, t[k], x[k], False)
+        _grow(h, J, psi, False)
+        status = evaluate(m, t[k], x[k], dx[k])
+        fill(lam[k], 0.0 if status == OK else np.nan)
+        if status == OK:
+            M, b, J, _ = _parts(h, m.nq, m.tau.size)
+            columns = h.columns[: m.tau.size]
+            weights(M, b, J, h.rows, columns, h.sizes[USED], h.normal, h.step, dx[k, m.nq :], lam[k])
+        else:
+            fill(dx[k, m.nq :], np.nan)
 
 
 @kernel
@@ -277,16 +309,10 @@ def find_ranks(m: Any, t: float, x: np.ndarray) -> None:
     would seem to say something new; so the ranks are kept. `settle` lets them grow.
     """
     h = m.held
+    fill(h.size, 0.0)
     for k in range(2):
         positions = k == 0
-        if not h.sizes[HELD if positions else ROWS]:
-            return
-        rest, J = _written(m, h, t, x, positions)
-        for i in range(len(J)):
-            if positions or not h.holonomic[i]:
-                largest = 0.0
-                for j in range(J.shape[1]):
-                    largest = max(largest, abs(J[i, j]))
-                h.scale[i] = 1.0 / largest if largest > 1e-12 else 1.0
-        h.sizes[RANK_Q if positions else RANK] = 0
-        _grow(h, J, rest, positions)
+        if h.sizes[HELD if positions else ROWS]:
+            h.sizes[RANK_Q if positions else RANK] = 0
+            rest, J = _written(m, h, t, x, positions)
+            _grow(h, J, rest, positions)

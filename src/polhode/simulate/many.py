@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,9 +13,11 @@ from polhode.equations import Dynamics
 
 from .assemble import parameters_of
 from .batch import march
+from .inputs import Inputs, read_inputs
+from .interrupt import shared_out, stoppable
 from .outcome import Outcome
 from .run import method_of, simulate, times
-from .system import system_of
+from .system import System, system_of
 from .trajectory import Trajectory
 
 
@@ -46,6 +47,8 @@ class Bundle:
         return len(self.q)
 
     def __getitem__(self, i: int) -> Trajectory:
+        if not isinstance(i, (int, np.integer)):
+            raise TypeError(f"A bundle takes one index, found {i!r:.60}. Use bundle.q[{i!r:.60}], or a loop.")
         if self.runs:
             return self.runs[i]
         kept = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
@@ -88,34 +91,47 @@ def simulate_many(
     """Move a machine from many states, (count, nq) and (count, nu), to t_end.
 
     tau may have a row for each state. With "rk4", "midpoint" or "euler", no constraints, forces that
-    are numbers and outputs every so many steps, states are computed side by side in SIMD lanes.
-    Else one state is taken after the other. Both use threads. The options are those of `simulate`;
-    the output is only the ends, unless it is given.
+    are numbers or expressions and outputs every so many steps, states are computed side by side in
+    SIMD lanes. Else one state is taken after the other. Both use threads. The options are those of
+    `simulate`; the output is only the ends, unless it is given. After Ctrl-C, there is what there is.
     """
+    if not isinstance(dynamics, Dynamics):
+        raise TypeError(f"simulate_many takes a Dynamics, found {dynamics!r:.60}. Make one with eq.compile().")
+    if not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads is {threads!r:.60}, expected a whole number, 1 or more.")
     eq = dynamics.equations
-    q, u = (np.asarray(a, dtype=float) if a is not None else None for a in (q0, u0))
-    if q is None or q.ndim != 2 or q.shape[1] != len(eq.q):
-        raise ValueError(f"q0 has shape {np.shape(q0)}, expected (count, {len(eq.q)}), a row for each state.")
+    q, u = _rows(q0, len(eq.q), "q0"), None if u0 is None else _rows(u0, len(eq.u), "u0")
     u = np.zeros((len(q), len(eq.u))) if u is None else u
-    if u.shape != (len(q), len(eq.u)):
-        raise ValueError(f"u0 has shape {u.shape}, expected ({len(q)}, {len(eq.u)}).")
+    if len(u) != len(q) or not len(q):
+        raise ValueError(f"q0 has {len(q)} rows and u0 {len(u)}, expected one of each for every state.")
     chosen = method_of(method, step, t0, t_end)
     assert t_end is not None
     t = times([t0, t_end] if output is None else output, t0, t_end)
     if t is None:
         raise ValueError('output is "steps", which differ from state to state. Give times or a spacing.')
-    simple = tau is None or isinstance(tau, (list, tuple, np.ndarray))
-    if simple and tau is not None:
-        tau = np.asarray(tau, dtype=float)
-        if tau.shape not in ((len(eq.u),), (len(q), len(eq.u))):
-            raise ValueError(f"tau has shape {tau.shape}, expected ({len(eq.u)},) or ({len(q)}, {len(eq.u)}).")
-    if chosen.fixed and simple and not options.keys() - {"p"} and not len(system_of(dynamics).held):
-        assert step is not None
-        if _even(t, t0, step):
-            return _in_lanes(dynamics, q, u, t, tau=tau, p=options.get("p"), method=method, step=step, threads=threads)
+    each = np.ndim(tau) == 2
+    rows = _rows(tau, len(eq.u), "tau") if each else [tau] * len(q)
+    if len(rows) != len(q):
+        raise ValueError(f"tau has {len(rows)} rows, expected one row, or one for each of the {len(q)} states.")
+    inputs = read_inputs(None if each else tau, eq)
+    native = inputs.sampled is None and inputs.continuous is None and not options.keys() - {"p"}
+    if chosen.fixed and native and step is not None and _even(t, t0, step):
+        system = system_of(dynamics, inputs.laws)
+        if not len(system.held):
+            forces = np.asarray(rows, dtype=float) if each else inputs.constant
+            return _in_lanes(system, inputs, q, u, t, forces, options.get("p"), method, step, threads)
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    rows = tau if simple and np.ndim(tau) == 2 else [tau] * len(q)
     return _one_by_one(partial(simulate, dynamics, **options), q, u, rows, threads)
+
+
+def _rows(given: Any, n: int, what: str) -> np.ndarray:
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.ndim != 2 or found.shape[1] != n or not np.isfinite(found).all():
+        raise ValueError(f"{what} is {given!r:.60}, expected finite numbers, (count, {n}), a row for each state.")
+    return found
 
 
 def _even(t: np.ndarray, t0: float, step: float) -> bool:
@@ -125,47 +141,49 @@ def _even(t: np.ndarray, t0: float, step: float) -> bool:
 
 
 def _in_lanes(
-    dynamics: Dynamics,
+    system: System,
+    inputs: Inputs,
     q0: np.ndarray,
     u0: np.ndarray,
     t: np.ndarray,
-    *,
-    tau: Any,
+    tau: np.ndarray,
     p: Any,
     method: str,
     step: float,
     threads: int,
 ) -> Bundle:
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
-    system = system_of(dynamics)
-    values = parameters_of(dynamics, p)
-    steps = round((t[-1] - t[0]) / step)
-    every = round((t[1] - t[0]) / step)
-    x = np.hstack([q0, u0])
-    forces = np.zeros(u0.shape[1]) if tau is None else np.asarray(tau, dtype=float)
-    rows = march(
-        method, system.flow, system.rates, x, step, steps, tau=forces, p=values if len(values) else np.zeros(1),
-        every=every, t=float(t[0]), units=system.quaternions(), threads=threads,
-    )  # fmt: skip
+    values = parameters_of(system.dynamics, p)
+    p = values if len(values) else np.zeros(1)
+    steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
+    x = system.unit(np.hstack([q0, u0]))
+    with stoppable() as wish:
+        rows = march(
+            method, system.flow, system.rates, x, step, steps, tau=tau, p=p,
+            every=every, t=float(t[0]), units=system.quaternions(), threads=threads,
+        )  # fmt: skip
     rows = np.concatenate([x[:, None], rows], axis=1)
     nq = q0.shape[1]
+    forces = inputs.along(system, t, rows, p)
     return Bundle(
-        dynamics=dynamics,
+        dynamics=system.dynamics,
         t=t,
         q=rows[:, :, :nq],
         u=rows[:, :, nq:],
-        tau=np.broadcast_to(forces[..., None, :], (len(rows), len(t), len(rows[0, 0]) - nq)),
+        tau=forces + tau[:, None, :] if tau.ndim == 2 else forces,
         parameters=values,
-        outcomes=tuple(_outcome(row, t, system.x, nq) for row in rows),
+        outcomes=tuple(_outcome(row, t, system.x, wish.pressed) for row in rows),
         statistics={"method": method, "steps": steps},
     )
 
 
-def _outcome(row: np.ndarray, t: np.ndarray, names: Any, nq: int) -> Outcome:
+def _outcome(row: np.ndarray, t: np.ndarray, names: Any, interrupted: bool) -> Outcome:
     good = np.isfinite(row)
     if good.all():
         return Outcome(finished=True, reason=f"Reached t = {t[-1]:.6g} s.", time=float(t[-1]))
     k = int(np.argmin(good.all(axis=1)))
+    if interrupted and not good[k:].any():
+        return Outcome(finished=False, reason=f"Interrupted after t = {t[k - 1]:.6g} s.", time=float(t[k - 1]))
     culprit = str(names[int(np.argmin(good[k]))].value)
     return Outcome(
         finished=False,
@@ -178,9 +196,10 @@ def _outcome(row: np.ndarray, t: np.ndarray, names: Any, nq: int) -> Outcome:
 
 def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, tau: Any, threads: int) -> Bundle:
     """Any method, each state for itself."""
-    first = run(q0[0], u0[0], tau=tau[0])  # compiled once, before the threads need it
-    with ThreadPoolExecutor(threads) as pool:
-        found: list[Trajectory] = [first, *pool.map(lambda q, u, f: run(q, u, tau=f), q0[1:], u0[1:], tau[1:])]
+    with stoppable():
+        states = list(zip(range(len(q0)), q0, u0, tau, strict=True))
+        first = _single(run, states[0])  # compiled once, before the threads need it
+        found = [first, *shared_out(partial(_single, run), states[1:], threads)]
     longest = max(found, key=len)
     k = len(longest)
 
@@ -200,3 +219,12 @@ def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, tau: Any, threads: int
         statistics={"method": longest.statistics["method"]},
         runs=tuple(found),
     )
+
+
+def _single(run: Any, state: tuple[int, np.ndarray, np.ndarray, Any]) -> Trajectory:
+    i, q, u, tau = state
+    try:
+        found: Trajectory = run(q, u, tau=tau)
+    except ValueError as error:
+        raise ValueError(f"State {i}: {error}") from error
+    return found

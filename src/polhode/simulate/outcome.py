@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .machine import LOST, NOT_FINITE, RANK, SINGULAR, Held, Machine
+from .machine import LOST, NOT_FINITE, RANK, SINGULAR, TORN, Held, Machine
 from .stepping import DONE
 
 if TYPE_CHECKING:
@@ -49,9 +49,13 @@ def ending(system: System, machine: Machine, status: int, t: float, x: np.ndarra
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
         remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
     elif status == LOST and machine.held is not None:
-        culprit = _open(system, machine.held)
+        culprit = _furthest(system.held.labels, machine.held)
         reason = f"constraint {culprit!r} can no longer be satisfied."
         remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
+    elif status == TORN and machine.held is not None:
+        culprit = _furthest(system.constraints.labels, machine.held)
+        reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
+        remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
     elif machine.held is not None and (strained := _strained(system, machine, machine.held, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
@@ -70,10 +74,10 @@ def _idle(system: System, held: Held) -> str:
     return str(eq.u[int(np.argmin(sizes))].value)
 
 
-def _open(system: System, held: Held) -> str:
+def _furthest(labels: tuple[str, ...], held: Held) -> str:
     """The constraint that is furthest off where the loops gave up."""
-    labels = system.held.labels
-    return labels[int(np.nanargmax(np.abs(held.terms[: len(labels)])))]
+    off = np.abs(held.terms[: len(labels)])
+    return labels[int(np.argmax(np.where(np.isnan(off), np.inf, off)))]
 
 
 def _strained(system: System, machine: Machine, held: Held, t: float, x: np.ndarray) -> str | None:
@@ -81,7 +85,7 @@ def _strained(system: System, machine: Machine, held: Held, t: float, x: np.ndar
     if system.residuals is None:
         return None
     m, rank = len(system.constraints), int(held.sizes[RANK])
-    J = system.residuals(np.array([t]), x, machine.p)[m:].reshape(m, -1) * held.scale[:m, None]
+    J = system.residuals(np.array([t]), x, machine.p)[m:].reshape(m, -1) / np.maximum(held.size[:m, None], 1e-300)
     rows, sizes, _ = np.linalg.svd(J)
     if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
         return None

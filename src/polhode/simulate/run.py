@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from numbers import Real
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -15,14 +17,15 @@ from polhode.model.errors import closest
 
 from .assemble import parameters_of, values_of
 from .inputs import Inputs, read_inputs
-from .machine import CONTROL, OK, RANK, Machine, find_ranks, reactions, settle
+from .interrupt import PATIENCE, stoppable
+from .machine import NOT_FINITE, OK, RANK, Machine, find_ranks, settle
 from .methods import COLLAPSE, DONE, METHODS, MORE, Method
 from .outcome import Outcome, ending
-from .system import System, system_of
+from .system import System, row_sizes, system_of
 from .trajectory import Trajectory
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
-PATIENCE = 0.15  # seconds of computing between two looks at the keyboard
+MOST = 100_000_000  # outputs
 
 
 def simulate(
@@ -64,6 +67,8 @@ def simulate(
     assert t_end is not None
     if not isinstance(dynamics, Dynamics):
         raise TypeError(f"simulate takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
+    if not len(dynamics.equations.q):
+        raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
     inputs = read_inputs(tau, dynamics.equations)
     system = system_of(dynamics, inputs.laws)
     eq = dynamics.equations
@@ -71,10 +76,10 @@ def simulate(
     q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
     u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
     machine = system.machine(inputs.constant, values, inputs.address(len(q)))
-    x = np.concatenate([q, u])
+    x = system.unit(np.concatenate([q, u]))
     _begin(system, machine, t0, x)
     run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), times(output, t0, t_end))
-    run.options[:] = [rtol, atol, longest, 1e-15]
+    run.options[:] = [*_tolerances(rtol, atol, longest), 1e-15]
     run.clock[1] = step or 0.0
     with _watching(progress, t0, t_end) as seen:
         run.prepare()
@@ -86,14 +91,33 @@ def method_of(name: str, step: float | None, t0: float, t_end: float | None) -> 
     """The integrator of a name, for steps of this size in this span."""
     if name not in METHODS:
         raise ValueError(f"Method {name!r} is unknown. {closest(name, METHODS)}")
-    if t_end is None or not np.isfinite(t_end) or t_end <= t0:
+    if not (_is_number(t0) and np.isfinite(t0)):
+        raise ValueError(f"t0 is {t0!r:.60}, expected a time.")
+    if not (_is_number(t_end) and t0 < t_end < np.inf):
         raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
     found = METHODS[name]
-    if found.fixed and (step is None or not 0 < step <= t_end - t0):
-        raise ValueError(f"Method {name!r} has a fixed step, found step={step!r}. Give step=1e-3, or what suits.")
+    if found.fixed and step is None:
+        raise ValueError(f"Method {name!r} has a fixed step, found none. Give step=1e-3, or what suits.")
+    if found.fixed and not (_is_number(step) and 0 < step <= t_end - t0):
+        raise ValueError(f"step is {step!r:.60}, expected more than 0 and at most the {t_end - t0:g} s to simulate.")
     if not found.fixed and step is not None:
         raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
     return found
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _tolerances(rtol: float, atol: float, longest: float) -> tuple[float, float, float]:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (_is_number(value) and 0 <= value < np.inf):
+            raise ValueError(f"{name} is {value!r:.60}, expected a tolerance, 0 or more.")
+    if not rtol + atol > 0:
+        raise ValueError("rtol and atol are both 0, expected one of them to be more. Give rtol=1e-9.")
+    if not (_is_number(longest) and longest > 0):
+        raise ValueError(f"longest is {longest!r:.60}, expected the seconds of a step, more than 0.")
+    return rtol, atol, longest
 
 
 def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
@@ -110,29 +134,33 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
             raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
         if found > t_end - t0:
             raise ValueError(f"output is {output!r:.60}, a spacing longer than the {t_end - t0:g} s to simulate.")
-        whole = int(np.floor((t_end - t0) / found * (1 + 1e-12)))
+        whole = int((t_end - t0) / found * (1 + 1e-12))
+        if whole > MOST:
+            raise ValueError(f"output is {output!r:.60}, which gives {whole:,} outputs, expected at most {MOST:,}.")
         found = t0 + found * np.arange(whole + 1)
-        return found if t_end - found[-1] < 1e-9 * (t_end - t0) else np.append(found, t_end)
-    if found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) < 0).any():
-        raise ValueError("output has times that are not in order, expected an ascending array.")
-    if found.size and (found[0] < t0 or found[-1] > t_end):
+        if abs(t_end - found[-1]) > 1e-9 * (t_end - t0):
+            return np.append(found, t_end)
+        found[-1] = t_end
+        return found
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise ValueError(f"output is {output!r:.60}, expected times in ascending order, at least one.")
+    if found[0] < t0 or found[-1] > t_end:
         raise ValueError(f"output has times from {found[0]:g} to {found[-1]:g}, expected between {t0:g} and {t_end:g}.")
     return found
 
 
 def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
     """Check that the state satisfies the constraints, and settle it."""
-    for what, found in zip(("position", "speed"), system.residues(t0, x, machine.p), strict=True):
-        for label, off in zip(system.held.labels, found, strict=False):
-            if not abs(off) <= 1e-5:
+    if machine.held is None:
+        return
+    near = 1e-5 * max(1.0, np.abs(x).max())
+    for what, (rest, J) in zip(("position", "speed"), system.rows(t0, x, machine.p), strict=True):
+        for label, off, size in zip(system.held.labels, rest, row_sizes(J), strict=False):
+            if not abs(off) <= near * size:
                 raise ValueError(
                     f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
                     "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
                 )
-    if machine.held is None:
-        for first in machine.units:
-            x[first : first + 4] /= np.linalg.norm(x[first : first + 4])
-        return
     find_ranks(machine, t0, x)
     if settle(machine, t0, x) != OK:
         raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
@@ -173,8 +201,11 @@ class _Run:
         status, sample, budget = MORE, 0, 200
         if self.every_step:
             self._record_first()
-        try:
+        with suppress(KeyboardInterrupt), stoppable() as wish:
+            self.interrupted = True  # unless the loop comes to its end
             while status == MORE:
+                if wish.pressed:
+                    raise KeyboardInterrupt
                 stop = self.t_end
                 if self.inputs.sampled is not None:
                     period = self.inputs.sampled.period
@@ -197,8 +228,7 @@ class _Run:
                 if status == MORE and self._stuck():
                     status = COLLAPSE
                 seen(self.clock[0])
-        except KeyboardInterrupt:
-            self.interrupted = True
+            self.interrupted = False
         self.seconds = time.perf_counter() - began
         return status
 
@@ -228,28 +258,35 @@ class _Run:
         nq, t = self.machine.nq, float(self.clock[0])
         assert self.inputs.sampled is not None
         found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq:])
-        if not np.isfinite(found).all():
-            bad = self.inputs.names[int(np.argmin(np.isfinite(found)))]
-            raise ValueError(f"The controller gave a force on {bad!r} that is NaN or infinite at t = {t:g}.")
+        if self.inputs.not_finite is not None:
+            raise ValueError(
+                f"The controller gave a force on {self.inputs.not_finite[1]!r} that is NaN or infinite at t = {t:g}."
+            )
         self.machine.tau[:] = found
         self.counts[5] = 0  # the rate at this state changed with the force
 
     def _keep_forces(self) -> None:
         """Keep the force of a controller for the rows that are new."""
         if self.inputs.sampled is not None:
-            rows = sum(len(t) for t, _ in self.saved) + int(self.counts[0])
-            self.forces += [self.machine.tau.copy()] * (rows - len(self.forces))
+            self.forces += [self.machine.tau.copy()] * (self.rows_written - len(self.forces))
+
+    @property
+    def rows_written(self) -> int:
+        return sum(len(t) for t, _ in self.saved) + int(self.counts[0])
 
     def trajectory(self, status: int, values: np.ndarray, reacting: bool) -> Trajectory:
         system, machine = self.system, self.machine
         done = int(self.counts[0])
         parts = [*self.saved, (self.grid[:done], self.rows[:done])]
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+        if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
+            t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
+            self.forces.append(self.machine.tau.copy())
         nq, m = machine.nq, len(system.constraints)
         tau = self._tau(t, x)
         residuals = None
         if len(system.held):
-            phi, psi = system.residues(t, x, machine.p)
+            (phi, _), (psi, _) = system.rows(t, x, machine.p)
             residuals = np.hstack([np.where(system.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
         return Trajectory(
             dynamics=system.dynamics,
@@ -268,42 +305,33 @@ class _Run:
             }
             | ({"constraint rows": m, "independent": int(machine.held.sizes[RANK])} if machine.held else {}),
             residuals=residuals,
-            reactions=self._reactions(t, x, tau) if reacting and m else None,
+            reactions=system.respond(t, x, tau, machine.p)[1] if reacting and m else None,
             constraint_names=system.held.labels,
-            held=self.inputs.sampled is not None,
+            sampled=(self.t0, self.inputs.sampled.period) if self.inputs.sampled is not None else None,
         )
 
     def _tau(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The forces on the speeds at every output."""
         if self.inputs.sampled is not None:
             return np.array(self.forces).reshape(len(t), len(self.inputs.names))
+        if self.inputs.continuous is None:
+            return self.inputs.along(self.system, t, x, self.machine.p)
         nq = self.machine.nq
-        if self.inputs.continuous is not None:
-            calls = [
-                self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:])
-                for s, row in zip(t, x, strict=True)
-            ]
-            return np.array(calls).reshape(len(t), len(self.inputs.names))
-        tau = np.tile(self.inputs.constant, (len(t), 1))
-        if self.inputs.laws:
-            law = self.system.law(self.inputs.laws)
-            columns = [self.inputs.names.index(str(u.value)) for u in self.inputs.laws]
-            tau[:, columns] = law(t[:, None], x, self.machine.p)
-        return tau
-
-    def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        found, rate = np.zeros((len(t), len(self.system.constraints))), np.zeros(x.shape[1])
-        self.machine.code[CONTROL] = 0
-        for k in range(len(t)):
-            self.machine.tau[:] = tau[k]
-            reactions(self.machine, t[k], np.ascontiguousarray(x[k]), rate, found[k])
-        return found
+        calls = [
+            self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:]) for s, row in zip(t, x, strict=True)
+        ]
+        return np.array(calls).reshape(len(t), len(self.inputs.names))
 
     def _outcome(self, status: int) -> Outcome:
         t, steps, which = float(self.clock[0]), int(self.counts[1]), int(self.counts[7])
         if self.interrupted:
             return Outcome(finished=False, reason=f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", time=t)
-        return ending(self.system, self.machine, status, t, self.x, steps, which)
+        found = ending(self.system, self.machine, status, t, self.x, steps, which)
+        when, bad = self.inputs.not_finite or (-np.inf, "")
+        if status != NOT_FINITE or when < t:
+            return found
+        reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
+        return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
 
 
 @contextmanager

@@ -42,6 +42,12 @@ def copy(source: Array, target: Array) -> None:
 
 
 @helper
+def fill(target: Array, value: float) -> None:
+    for i in range(target.size):
+        target[i] = value
+
+
+@helper
 def first_bad(x: Array) -> int:
     """Index of the first entry that is not finite, or -1."""
     for i in range(x.size):

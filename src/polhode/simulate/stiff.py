@@ -172,13 +172,15 @@ def advance(  # noqa: PLR0915 - a step, whole
                 return status
         if not clock[STEP] > 0.0:
             counts[EVALUATIONS] += 1
-            h = probe(x, f, y, options)
+            h = probe(clock, x, f, y, options)
             evaluate(m, t + h, y, e)
             clock[STEP] = first_size(rule.power, h, x, f, e, options)
 
         # its derivatives, by differences
         counts[EVALUATIONS] += x.size + 1
         later = t + np.sqrt(_EPS * clock[STEP] * max(abs(t), clock[STEP]))
+        if later > clock[STOP]:
+            later = 2.0 * t - later
         status = evaluate(m, later, x, drift)
         _slope(f, later - t, drift)
         copy(x, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from polhode.graph import Expr, Matrix, substitute, symbol, vector
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 
-from .machine import Held, Machine
+from .machine import Held, Machine, respond
 
 
 def system_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> System:
@@ -44,7 +45,7 @@ class System:
 
     def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> None:
         eq = dynamics.equations
-        self.dynamics, self.equations = dynamics, eq
+        self.dynamics, self.equations, self.laws = dynamics, eq, laws or {}
         self.constraints = eq.constraints
         self.tau = fresh("tau", eq)
         self.x = vector([*eq.q, *eq.u])
@@ -77,17 +78,39 @@ class System:
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
         return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
 
-    def law(self, laws: Mapping[Expr, Expr]) -> Function:
-        """The call (t, x, p) -> the forces that laws give."""
-        return self._compile("law", list(laws.values()))
+    @cached_property
+    def law(self) -> Function | None:
+        """The call (t, x, p) -> the forces that the laws give, None without any."""
+        return self._compile("law", list(self.laws.values())) if self.laws else None
 
-    def residues(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of the positions of all constraints held, and of the speeds of those among them."""
-        at = np.asarray(t, dtype=float)[..., None]
-        phi, psi = (
-            f(at, x, p) if f is not None else np.zeros((*x.shape[:-1], 0)) for f in (self.closure, self.residuals)
-        )
-        return phi[..., : len(self.held)], psi[..., : len(self.constraints)]
+    def rows(self, t: Any, x: np.ndarray, p: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Residuals and J of positions, for all constraints held, and of speeds, for those among them."""
+        at, found = np.asarray(t, dtype=float)[..., None], []
+        for code, m, n in (
+            (self.closure, len(self.held), len(self.base.u)),
+            (self.residuals, len(self.constraints), len(self.equations.u)),
+        ):
+            both = np.zeros((*x.shape[:-1], 0)) if code is None else code(at, x, p)
+            found.append((both[..., :m], both[..., m:].reshape(*x.shape[:-1], m, n)))
+        return found
+
+    def unit(self, x: np.ndarray) -> np.ndarray:
+        """States, (..., n), with quaternions of length 1."""
+        x = x.copy()
+        for first in self.quaternions():
+            size = np.linalg.norm(x[..., first : first + 4], axis=-1, keepdims=True)
+            if not (size > 1e-100).all():
+                names = ", ".join(str(s.value) for s in self.x[first : first + 4])
+                raise ValueError(f"The quaternion {names} is 0, expected one that turns: 1, 0, 0, 0 for no turn.")
+            x[..., first : first + 4] /= size
+        return x
+
+    def respond(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations and reactions, (k, nu) and (k, m), of states of a machine with constraints."""
+        m = self.machine(p=p)
+        dx, lam = np.zeros(x.shape), np.zeros((len(t), len(self.constraints)))
+        respond(m, np.ascontiguousarray(t), np.ascontiguousarray(x), np.ascontiguousarray(tau), dx, lam)
+        return dx[:, m.nq :], lam
 
     @property
     def n(self) -> int:
@@ -118,10 +141,10 @@ class System:
         nq, nu, nv = len(eq.q), len(eq.u), len(self.base.u)
         n = max(nu, nv)
         return Held(
-            sizes=np.array([nv, m, rows, 0, 0], dtype=np.int64),
+            sizes=np.array([nv, m, rows, 0, 0, 0], dtype=np.int64),
             active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
             holonomic=np.array(self.held.holonomic, dtype=np.int64),
-            scale=np.ones(rows),
+            size=np.zeros(rows),
             table=np.zeros((rows, n + 2)),
             rows=np.zeros(rows, dtype=np.int64),
             columns=np.arange(n, dtype=np.int64),
@@ -140,3 +163,9 @@ def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
     base = replace(kin.base, model=kin.model)
     embedded = selected(kin.embedded, [i for i, h in enumerate(kin.embedded.holonomic) if h])
     return base, joined(constrain(base), embedded)
+
+
+def row_sizes(J: np.ndarray) -> np.ndarray:
+    """The largest entry of every row; 1 for those that are 0."""
+    found: np.ndarray = np.abs(J).max(axis=-1, initial=0)
+    return np.where(found > 1e-9, found, 1.0)

@@ -17,6 +17,7 @@ from polhode.model.errors import closest
 from . import audit, export, pictures, quantities
 from .between import Ends, hermite
 from .outcome import Outcome
+from .system import system_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,9 +32,10 @@ class Trajectory:
     residuals    : (k, m) of the constraints, last those embedded in the equations
     reactions    : (k, j), the multipliers lam of the others
     constraint_names : one for each row, (m,)
-    held         : whether each tau acted unchanged since the output before, as of a sampled control
+    sampled      : time of the first call and period of a sampled control, by which tau acts unchanged
 
-    traj["elbow"] is a coordinate, speed or input by name, (k,).
+    traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
+    traj["reaction close.x"] a reaction of a constraint.
     """
 
     dynamics: Dynamics
@@ -47,7 +49,7 @@ class Trajectory:
     residuals: np.ndarray | None = None
     reactions: np.ndarray | None = None
     constraint_names: tuple[str, ...] = ()
-    held: bool = False
+    sampled: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
@@ -99,8 +101,10 @@ class Trajectory:
             (self.speeds, self.u),
             (self.inputs, self.tau),
             (("t",), self.t[:, None]),
+            (self.constraint_names, self.residuals),
+            (tuple(f"reaction {name}" for name in self.constraint_names), self.reactions),
         ):
-            if name in names:
+            if columns is not None and name in names[: columns.shape[1]]:
                 found: np.ndarray = columns[:, names.index(name)]
                 return found
         raise KeyError(f"There is no coordinate, speed or input {name!r}. {closest(name, self.names)}")
@@ -141,7 +145,7 @@ class Trajectory:
         h = t[i + 1] - t[i]
         s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
         q = hermite(self.q, self._q_slopes, i, h, s)
-        for first in self._quaternions:
+        for first in system_of(self.dynamics).quaternions():
             q[..., first : first + 4] /= np.linalg.norm(q[..., first : first + 4], axis=-1, keepdims=True)
         return q, hermite(self.u, self._u_slopes, i, h, s)
 
@@ -153,23 +157,14 @@ class Trajectory:
     @cached_property
     def accelerations(self) -> np.ndarray:
         """udot at the outputs, (k, nu), with the reactions of constraints."""
-        return self._acceleration(slice(None), self.tau)
+        return self.respond(self.t, self.q, self.u, self.tau)[0]
 
-    def _acceleration(self, rows: slice, tau: np.ndarray) -> np.ndarray:
-        q, u, t = self.q[rows], self.u[rows], self.t[rows]
-        free = self._call("forward_dynamics", q, u, tau, t=t)
-        held = self.dynamics.equations.constraints
-        if not len(held):
-            return free
-        J, gamma = quantities.run(self, [held.J, held.gamma], t, q, u, tau)
-        M = self._call("mass_matrix", q, t=t)
-        pushed = np.linalg.solve(M, np.swapaxes(J, 1, 2))  # (k, nu, m), what a unit of each reaction does
-        if self.reactions is None or tau is not self.tau:
-            lam = -np.linalg.pinv(J @ pushed, hermitian=True) @ (J @ free[..., None] + gamma[..., None])
-        else:
-            lam = self.reactions[rows][..., None]
-        found: np.ndarray = free + (pushed @ lam)[..., 0]
-        return found
+    def respond(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """udot and the reactions of constraints at states, a row each."""
+        system = system_of(self.dynamics)
+        if len(system.constraints):
+            return system.respond(t, np.hstack([q, u]), tau, self.parameters)
+        return self._call("forward_dynamics", q, u, tau, t=t), np.zeros((len(t), 0))
 
     @cached_property
     def _q_slopes(self) -> Ends:
@@ -178,15 +173,10 @@ class Trajectory:
 
     @cached_property
     def _u_slopes(self) -> Ends:
-        start = self._acceleration(slice(None, -1), self.tau[1:]) if self.held else self.accelerations[:-1]
+        if self.sampled is None:
+            return self.accelerations[:-1], self.accelerations[1:]
+        start, _ = self.respond(self.t[:-1], self.q[:-1], self.u[:-1], self.tau[1:])
         return start, self.accelerations[1:]
-
-    @cached_property
-    def _quaternions(self) -> list[int]:
-        """The first coordinate of every unit quaternion."""
-        eq = self.dynamics.equations
-        first = [link.coordinates[0] for link in eq.kinematics.links if link.part.quaternion]
-        return [list(eq.q).index(s) for s in first]
 
     # quantities along the way
 

@@ -1,10 +1,15 @@
 """simulate(): inputs, outputs, constraints, and how a run ends."""
 
+import signal
+import threading
+import time
+from functools import partial
+
 import numpy as np
 import pytest
 
 import polhode as ph
-from polhode.simulate.machine import RANK, evaluate, find_ranks, settle
+from polhode.simulate.machine import RANK, USED, evaluate, find_ranks, settle
 from polhode.simulate.system import System
 from tests import mechanisms
 
@@ -73,17 +78,25 @@ def test_what_a_control_raises_comes_through():
         ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(lambda t, q, u: [np.nan], 0.1))
 
 
-def test_ctrl_c_returns_what_there_is():
+def raised():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("press", [raised, partial(signal.raise_signal, signal.SIGINT)])
+def test_ctrl_c_returns_what_there_is(press):
     def stop(t, q, u):
-        if t > 0.5:
-            raise KeyboardInterrupt
+        if t > 0.5 and not pressed:
+            pressed.append(t)
+            press()
         return [1.0]
 
-    traj = ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(stop, 0.1))
-    assert not traj.outcome.finished
-    assert "Interrupted at t = 0.6" in traj.outcome.reason
-    assert 0.5 < traj.t[-1] <= 0.6
-    np.testing.assert_allclose(traj["x"], traj.t**2 / 4, atol=1e-12)
+    for tau in (ph.Sampled(stop, 0.1), stop):
+        pressed = []
+        traj = ph.simulate(cart(), t_end=10.0, tau=tau, longest=0.02)
+        assert not traj.outcome.finished
+        assert "Interrupted at t =" in traj.outcome.reason
+        assert 0.5 < traj.t[-1] < 10
+        np.testing.assert_allclose(traj["x"], traj.t**2 / 4, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
@@ -139,7 +152,7 @@ def test_outputs():
         ({"t_end": 1.0, "method": "rk4"}, "has a fixed step"),
         ({"t_end": 1.0, "step": 0.1}, "chooses its own steps"),
         ({"t_end": 1.0, "output": 2.0}, "longer than the 1 s"),
-        ({"t_end": 1.0, "output": [0.5, 0.2]}, "not in order"),
+        ({"t_end": 1.0, "output": [0.5, 0.2]}, "ascending order"),
         ({"t_end": 1.0, "output": [0.5, 2]}, "between 0 and 1"),
         ({"t_end": 1.0, "q0": [1, 2]}, "q0 has shape"),
         ({"t_end": 1.0, "q0": {"theta": np.nan}}, "'theta' is NaN"),
@@ -176,7 +189,7 @@ def test_constrained_accelerations_agree_with_multipliers():
     q, u = ph.assemble(dyn, CLOSED, {"a_dot": 2.0}, keep=["a_dot"])
     x, dx = np.concatenate([q, u]), np.zeros(6)
     find_ranks(machine, 0.0, x)
-    assert machine.held.sizes[RANK:].tolist() == [2, 2]
+    assert machine.held.sizes[RANK:USED].tolist() == [2, 2]
     assert settle(machine, 0.0, x) == evaluate(machine, 0.0, x, dx) == 0
     c = dyn.equations.constraints
     values = dict(zip([*dyn.equations.q, *dyn.equations.u], x, strict=True))
@@ -247,3 +260,81 @@ def test_a_sampled_control_of_a_constrained_machine():
         np.testing.assert_allclose(middle[:, 1], -2 * middle[:, 0], atol=1e-12)
         np.testing.assert_allclose(traj["a_dot"][-1], 0.2 * sum(0.1 * (1 + 0.1 * k) for k in range(10)), rtol=1e-9)
         assert abs(traj.audit().relative_drift) < 1e-9
+
+
+def test_an_output_at_the_end_is_there():
+    for span, rows in ((0.3, 4), (0.7, 8), (1.0, 11)):
+        for traj in (
+            ph.simulate(cart(), t_end=span, output=0.1),
+            ph.simulate_many(cart(), [[0.0]], t_end=span, output=0.1, method="dop853"),
+        ):
+            assert len(traj.t) == rows
+            assert traj.t[-1] == span
+
+
+def test_a_control_is_not_asked_beyond_the_end():
+    def table(t, q, u):
+        assert t <= 1
+        return [1e-3]
+
+    for method in ("dop853", "dopri5", "rodas5p"):
+        assert ph.simulate(cart(), {"x": 1000.0}, {"x_dot": 0.1}, t_end=1.0, tau=table, method=method).outcome.finished
+
+
+def test_a_run_that_stops_before_its_first_output_gives_where_it_stopped():
+    traj = ph.simulate(cart(), {"x": 1.0}, t_end=10.0, tau={"x_dot": 2 * ph.symbol("x") ** 3}, output=[9.0])
+    assert not traj.outcome.finished
+    assert len(traj) == 1
+    assert traj.t[0] == traj.outcome.time
+
+
+def test_a_control_that_gives_nan_is_blamed():
+    traj = ph.simulate(cart(), t_end=1.0, tau=lambda t, q, u: [np.nan if t > 0.5 else 1.0])
+    assert "control gave a force on 'x_dot'" in traj.outcome.reason
+
+
+def test_forces_as_text():
+    found, expected = (
+        ph.simulate(pendulum(), {"theta": 1.0}, t_end=1.0, tau={"theta_dot": law}).q
+        for law in ("-0.5*theta_dot + sin(t)", ph.sin(ph.TIME) - 0.5 * ph.symbol("theta_dot"))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_laws_and_quaternions_in_lanes():
+    build = ph.Builder("top")
+    build.body("top", joint=ph.spherical(quaternion=True, name="s"), mass=1, com=(0, 0, 0.3), inertia=(0.1, 0.1, 0.2))
+    dyn = ph.formulate(build.build()).compile()
+    speeds = [str(s.value) for s in dyn.equations.u]
+    tau = {speeds[2]: -0.1 * ph.symbol(speeds[2]), speeds[0]: 0.2}
+    q0, u0 = np.array([[2, 0, 0.4, 0], [1, 0.1, 0, 0]]), np.array([[0, 0, 5.0], [0.1, 0, 3]])
+    many = ph.simulate_many(dyn, q0, u0, t_end=0.5, step=1e-2, output=0.1, tau=tau)
+    assert not many.runs
+    for k in range(2):
+        one = ph.simulate(dyn, q0[k], u0[k], t_end=0.5, method="rk4", step=1e-2, output=0.1, tau=tau)
+        for name in ("q", "u", "tau"):
+            np.testing.assert_allclose(getattr(many[k], name), getattr(one, name), atol=1e-12)
+
+
+def test_ctrl_c_on_many_states():
+    def press():
+        time.sleep(0.5)
+        signal.raise_signal(signal.SIGINT)
+
+    q0 = np.zeros((64, 1))
+    for options in ({"step": 1e-6}, {"method": "dop853", "longest": 1e-6}):
+        thread = threading.Thread(target=press)
+        thread.start()
+        many = ph.simulate_many(pendulum(), q0, t_end=1000.0, threads=2, **options)
+        thread.join()
+        assert not any(outcome.finished for outcome in many.outcomes)
+        assert "Interrupted" in many.outcomes[0].reason
+        assert many[3].q[0] == 0
+
+
+def test_a_sampled_control_between_outputs_is_noted():
+    control = ph.Sampled(lambda t, q, u: [50 * np.sin(200 * t)], 0.002)
+    assert "changed its forces" in ph.simulate(cart(), t_end=1.0, tau=control, output=0.02).audit().caveat
+    fine = ph.simulate(cart(), t_end=1.0, tau=control, output=0.001).audit()
+    assert fine.caveat == ""
+    assert fine.relative_drift < 1e-6
