@@ -11,7 +11,7 @@ import numpy as np
 from polhode.graph import symbol, zeros
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
-from polhode.view import FILMS, Curve, build, figure, save
+from polhode.view import FILMS, Curve, build, figure, for_animation, save
 
 from .quantities import run
 
@@ -103,11 +103,12 @@ def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
 
 def animate(traj: Trajectory, path: Any, fps: int) -> Path:
     """Write a page or a film, in frames evenly spaced in time."""
+    target = for_animation(path)
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
     model = dyn.equations.model.merged()
     bodies = [body.name for body in model.bodies]
     frames = round(span * fps) + 1
-    if Path(path).suffix.lower() not in FILMS:
+    if target.suffix.lower() not in FILMS:
         # as smooth as a screen, slowed down too, and no larger than a page should be
         frames = int(np.clip(60 * span, 240, max(600, 100_000 // max(len(bodies), 1))))
     t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
@@ -117,4 +118,4 @@ def animate(traj: Trajectory, path: Any, fps: int) -> Path:
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
     scene = build(model, dict(zip(bodies, poses, strict=True)), values, t, model.name, str(traj.outcome))
     scene.alarm = not traj.outcome.finished
-    return save(scene, path, fps)
+    return save(scene, target, fps)

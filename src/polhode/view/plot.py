@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .optional import needed
+from .target import for_figure
 
 MOST_LINES = 6  # in one panel
 MOST_CURVES = 36  # of one quantity; beyond, those that change most
@@ -71,7 +71,7 @@ def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = 
     Returns the matplotlib Figure. Without a path it belongs to pyplot, for plt.show().
     """
     matplotlib = needed("matplotlib", "plot", "A plot")
-    target = None if path is None else _writable(Path(path))
+    target = None if path is None else for_figure(path)
     rows = _rows(curves)
     width = max(map(len, rows), default=1)
     with matplotlib.rc_context(_STYLE | {"axes.prop_cycle": matplotlib.cycler(color=_COLORS)}):
@@ -100,13 +100,6 @@ def _new(size: tuple[float, float], managed: bool) -> Any:
     if "inline" in pyplot.get_backend().lower():
         pyplot.close(fig)  # a notebook shows what is returned, and would show it again
     return fig
-
-
-def _writable(path: Path) -> Path:
-    endings = (".png", ".svg", ".pdf", ".jpg")
-    if path.suffix.lower() not in endings:
-        raise ValueError(f"{path}: expected a name that ends in {', '.join(endings)}.")
-    return path
 
 
 def _rows(curves: Sequence[Curve]) -> list[list[list[Curve]]]:

@@ -147,13 +147,13 @@ def test_films(tmp_path):
         first = np.asarray(film.convert("RGB"), dtype=int)
         film.seek(5)
         assert np.abs(np.asarray(film.convert("RGB"), dtype=int) - first).max() > 100  # it moved
-    with pytest.raises(ValueError, match=r"ends in \.html, \.gif, \.mp4"):
+    with pytest.raises(ValueError, match=r"ends in \.html, \.htm, \.gif, \.mp4"):
         double().animate(tmp_path / "run.avi")
 
 
 def test_missing_programs_say_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="ffmpeg is not installed"):
+    with pytest.raises(FileNotFoundError, match="ffmpeg is not installed"):
         double().animate(tmp_path / "run.mp4")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*pip install polhode\[plot\]"):
