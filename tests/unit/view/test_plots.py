@@ -158,3 +158,33 @@ def test_missing_programs_say_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*pip install polhode\[plot\]"):
         double().plot()
+
+
+def test_reactions_are_forces_or_moments_and_zeros_are_left_out():
+    t, a = ph.symbols("t a")
+    make = ph.Builder("cantilever")
+    make.body("arm", joint=ph.free(), mass=1, com=(1, 0, 0), inertia=(1, 1, 1))
+    make.body("motor", joint=ph.revolute("y", name="a"), mass=1, com=(1, 0, 0))
+    make.loop("world", "arm", "weld", name="wall")
+    make.constraint(a - 2 * t, name="drive")
+    dyn = ph.formulate(make.build()).compile()
+    state = ph.assemble(dyn)
+    fig = ph.simulate(dyn, *state, t_end=1.0, reacting=True).plot()
+    panels = {ax.get_title(loc="left"): ax for ax in fig.axes}
+    assert [line.get_label() for line in panels["Reaction moments [N m]"].lines] == [
+        "reaction wall.turn y",
+        "reaction drive",
+    ]
+    assert "Reaction forces: reaction wall.z [N]" in panels
+    assert not panels["Energy drift [J]"].texts
+    fig = ph.simulate(dyn, *state, t_end=1.0).plot()
+    drift = next(ax for ax in fig.axes if "drift" in ax.get_title(loc="left"))
+    assert [text.get_text().split()[0] for text in drift.texts] == ["Constraints"]
+
+
+def test_tolerance_is_no_motion():
+    t = np.linspace(0, 1, 50)
+    steady, moving = 3 + 1e-10 * np.sin(9 * t), 3 + 1e-4 * np.sin(9 * t)
+    for values, wide in ((steady, True), (moving, False)):
+        fig = figure(t, [Curve(name="a", values=values, quantity="Speeds", unit="m/s")])
+        assert (np.ptp(fig.axes[0].get_ylim()) > 1) == wide
