@@ -15,7 +15,7 @@ from .film import write_film
 from .scene import Scene
 from .target import PAGES, for_animation
 
-_PARTS = "depths bars boxes rings masses pins knots rails mounts posts plates springs rods marks trails".split()
+_PARTS = "depths bars boxes rings balls masses pins knots rails mounts posts plates springs rods marks trails".split()
 
 
 def save(scene: Scene, path: Any, fps: int = 30) -> Path:

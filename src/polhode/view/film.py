@@ -159,6 +159,9 @@ class _Canvas:
         for ring, body in scene.rings:
             paint = self.color(body)
             self.lines([xy[[*ring, ring[0]]]], 0.014 * thick * scale[ring[0]], paint, order(*ring))
+        for p, r, body in scene.balls:
+            side = 2 * r * scale[p] * 72 / DPI
+            self.ax.scatter(*xy[p], s=side**2, color=self.color(body), alpha=0.25, lw=0, zorder=order(p))
         for corners, body in scene.boxes:
             for face in FACES:
                 points = [corners[c] for c in face]

@@ -188,3 +188,45 @@ def test_tolerance_is_no_motion():
     for values, wide in ((steady, True), (moving, False)):
         fig = figure(t, [Curve(name="a", values=values, quantity="Speeds", unit="m/s")])
         assert (np.ptp(fig.axes[0].get_ylim()) > 1) == wide
+
+
+def test_a_link_that_closes_a_ring_is_a_rod_like_the_others():
+    make = ph.Builder("ring")
+    rod = {"mass": 1, "com": (0.25, 0, 0), "inertia": (0.01, 0.03, 0.03), "joint": ph.spherical()}
+    make.body("a", **rod)
+    make.body("b", parent="a", at=(0.5, 0, 0), **rod)
+    make.marker("end", body="b", at=(0.5, 0, 0))
+    make.marker("wall", body="world", at=(1, 0, 0))
+    make.loop("wall", "end", "point")
+    scene = scene_of(make.build(), np.zeros(6))
+    assert not scene.boxes
+    assert [scene.points[0, k].tolist() for _, k, _ in scene.bars] == [[0.5, 0, 0], [1, 0, 0]]
+
+
+def test_solids_of_made_up_inertias_hide_nothing():
+    make = ph.Builder("cubes")
+    unit = {"mass": 1, "inertia": (1, 1, 1)}  # 2.4 m
+    make.body("a", joint=ph.revolute("y"), **unit)
+    make.body("b", parent="a", at=(0, 0, 1), joint=ph.spherical(), **unit)
+    make.body("ball", joint=ph.free(), at=(0.5, 0, 0.2), **unit)
+    make.rolling("ball", radius=0.2, shape="sphere")
+    scene = scene_of(make.build(), np.zeros(10))
+    ((corners, owner),) = scene.boxes
+    assert owner == 1
+    assert np.ptp(scene.points[0, corners], axis=0).max() < 0.5
+    ((centre, radius, _),) = scene.balls
+    assert radius == 0.2
+    assert np.allclose(scene.points[0, centre], [0.5, 0, 0.2])
+
+
+def test_an_arm_that_falls_below_its_base_stands_on_a_post():
+    make = ph.Builder("arm")
+    make.body("turret", at=(0, 0, 0.1), joint=ph.revolute("z"), mass=1, inertia=(1, 1, 1))
+    make.body("arm", parent="turret", joint=ph.revolute("y"), mass=1, com=(0.5, 0, 0))
+    make.marker("tool", body="arm", at=(1, 0, 0))
+    scene = scene_of(make.build(), [[0, 0], [0, np.pi / 2]], (0.0, 1.0))
+    assert scene.floor < -0.9
+    ((foot, top),) = scene.posts
+    assert np.allclose(scene.points[:, foot], [0, 0, scene.floor])
+    assert np.allclose(scene.points[:, top], [0, 0, 0.1])
+    assert [hangs for _, hangs in scene.mounts] == [False]
