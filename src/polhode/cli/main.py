@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from .values import named_values, vector_values
+from .wording import for_shell
 
 app = typer.Typer(
     name="polhode",
@@ -49,9 +50,9 @@ def main() -> NoReturn:
     except USAGE as error:
         text = str(cast(Any, error).format_message())  # the help itself where nothing was asked
         _fail(text if "\n" in text else text.rstrip(".") + ". See polhode --help.", [], 2)
-    except (ValueError, TypeError, KeyError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, KeyError, OSError, MemoryError, ModuleNotFoundError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-        _fail(text, list(getattr(error, "faults", [])), 1)
+        _fail(for_shell(text), [for_shell(fault) for fault in getattr(error, "faults", [])], 1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -193,6 +194,10 @@ def simulate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1; may be repeated.")
     ] = None,
+    guesses: Annotated[
+        list[str] | None,
+        typer.Option("--guess", help="Where to look for the rest of it, where loops close: a=-1,c=-1."),
+    ] = None,
     tau: Annotated[
         list[str] | None, typer.Option("--tau", help='A force law: "elbow_dot=-2*elbow + sin(t)"; may be repeated.')
     ] = None,
@@ -203,6 +208,12 @@ def simulate(
     every: Annotated[float | None, typer.Option("--every", help="Seconds between outputs.", show_default=False)] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-9,
     atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-9,
+    longest: Annotated[
+        float, typer.Option(help="The longest step of dop853, dopri5 and rodas5p.", show_default=False)
+    ] = math.inf,
+    reacting: Annotated[
+        bool, typer.Option("--reacting", help="Reactions of constraints at every output, for plots and files.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the motion: a PNG, SVG or PDF file.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animate it: an HTML, GIF or MP4 file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the motion as CSV.")] = None,
@@ -215,29 +226,34 @@ def simulate(
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
-    """Simulate a machine from an initial state; loops are closed first, what was set is kept."""
+    """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
     from polhode.equations import formulate
     from polhode.simulate import assemble
     from polhode.simulate import simulate as run
 
-    from .simulation import forces, initial, summary, write
+    from .simulation import check, forces, initial, summary, write
 
+    asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
+    check(asked)
+    if not longest > 0:
+        raise ValueError(f"--longest: {longest:g}, expected seconds, more than 0.")
     dynamics = formulate(_load(file, floating, angles, passive, parameters), method=method).compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
-    q0, u0 = initial(settings or [], dynamics.equations)
+    q0, u0 = initial(settings or [], dynamics.equations, "--set")
+    q_near, u_near = initial(guesses or [], dynamics.equations, "--guess")
     laws = forces(tau or [], dynamics.equations)
-    state = assemble(dynamics, q0, u0, keep=[*q0, *u0])
+    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0])
     found = run(
-        dynamics, *state, t_end=t, tau=laws or None, method=integrator, step=step, output=every, rtol=rtol, atol=atol
-    )
-    asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
+        dynamics, *state, t_end=t, tau=laws or None, method=integrator, step=step, output=every,
+        rtol=rtol, atol=atol, longest=longest, reacting=reacting,
+    )  # fmt: skip
     written = write(found, asked)
     if as_json:
         _print(summary(found, written))
     else:
-        print(f"{found.outcome}\n\n{found.audit()}")
+        print(for_shell(f"{found.outcome}\n\n{found.audit()}"))
         print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
     if not found.outcome.finished:
         raise typer.Exit(1)

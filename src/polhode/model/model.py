@@ -177,6 +177,13 @@ class Model:
                 f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
                 f"Simulations hold them; M, c and tau leave all {self.nu} speeds free."
             )
+        joints = [body.joint for body in self.bodies if body.joint.limits]
+        limits = [pair for joint in joints for pair in zip(joint.coordinates(), joint.limits, strict=True)]
+        bounds = [(name, x) for name, a in limits for x in (a.lower, a.upper, a.speed, a.effort)]
+        limited = [*dict.fromkeys(name for name, x in bounds if x is not None and abs(x) < float("inf"))]
+        if limited:
+            shown = [*map(repr, limited[:8])] + ["..."] * (len(limited) > 8)
+            findings.append(f"Limits of {', '.join(shown)} are kept, but do not act in simulations.")
         return Report(self.name, tuple(findings))
 
     def __str__(self) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polhode.graph import symbol, zeros
+from polhode.graph import diff, free_symbols, symbol, zeros
+from polhode.model import TIME, Relation
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
-from polhode.view import FILMS, Curve, build, figure, save
+from polhode.view import FILMS, Curve, build, figure, for_animation, save
 
 from .quantities import run
 
@@ -28,7 +29,8 @@ _QUANTITIES = {
     "N m": "Torques",
     "N": "Forces",
 }
-_EFFORT = {"rad/s": "N m", "m/s": "N", "": ""}
+_EFFORT = {"rad/s": "N m", "m/s": "N", "rad": "N m", "m": "N"}
+_REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"}
 
 
 def units(traj: Trajectory) -> dict[str, str]:
@@ -43,8 +45,30 @@ def units(traj: Trajectory) -> dict[str, str]:
         for s, h in zip(link.speeds, link.H, strict=True):
             if s.op == "symbol" and str(s.value) in found:
                 found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
-    efforts = [_EFFORT[found[speed]] for speed in traj.speeds]
+    efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
     return found | dict(zip(traj.inputs, efforts, strict=True))
+
+
+def _reaction_units(traj: Trajectory) -> list[str]:
+    """N for rows that hold a place, N m for those that hold a direction; "" for relations of several variables."""
+    held = traj.dynamics.equations.constraints
+    bonds = {c.name: c for c in held.kinematics.model.constraints}
+    found = []
+    for name, label in zip(held.names, held.labels, strict=True):
+        bond = bonds.get(name)  # None for a coupling
+        if bond is None or isinstance(bond, Relation):
+            found.append("" if bond is None else _drive_unit(bond, traj.units))
+        else:
+            found.append("N m" if label.removeprefix(name).startswith((".tilt", ".turn")) else "N")
+    return found
+
+
+def _drive_unit(relation: Relation, units: dict[str, str]) -> str:
+    """The effort of the only variable that an expression moves, where it moves as much."""
+    moved = [s for s in free_symbols(relation.value) if s != TIME and str(s.value) in units]
+    if len(moved) != 1 or diff(relation.value, moved[0]) not in (1, -1):
+        return ""
+    return _EFFORT.get(units[str(moved[0].value)], "")
 
 
 def _owners(traj: Trajectory) -> dict[str, str]:
@@ -64,9 +88,11 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     unit, owner = traj.units, _owners(traj)
     found: dict[str, Curve] = {}
 
-    def add(name: str, values: np.ndarray, quantity: str, unit: str, section: int, side: int | None = None) -> None:
-        place = (section, side) if names is None else (0, None)
-        found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, section=place[0], side=place[1])
+    def add(
+        name: str, values: np.ndarray, quantity: str, unit: str, section: int, side: int | None = None, note: str = ""
+    ) -> None:
+        place = {"section": section, "side": side} if names is None else {}
+        found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, **place)  # type: ignore[arg-type]
 
     groups = (traj.coordinates, traj.speeds, traj.inputs)
     for k, group in enumerate(groups):
@@ -82,11 +108,13 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     if names is None or {"kinetic", "potential", "total", "drift"} & set(names):
         for k, name in enumerate(("kinetic", "potential", "total")):
             add(name, traj.energy[:, k], "Energy", "J", 2, 0)
-        add("drift", traj.energy_drift, "Energy drift", "J", 2, 1)
-    for rows, prefix in ((traj.residuals, ""), (traj.reactions, "reaction ")):
-        for k, name in enumerate(() if rows is None else traj.constraint_names[: rows.shape[1]]):
-            quantity = "Reactions" if prefix else "Constraint residuals"
-            add(f"{prefix}{name}", rows[:, k], quantity, "", 3)  # type: ignore[index]  # not None
+        add("drift", traj.energy_drift, "Energy drift", "J", 2, 1, traj.audit().caveat)
+    for name, row in zip(traj.constraint_names, () if traj.residuals is None else traj.residuals.T, strict=False):
+        add(name, row, "Constraint residuals", "", 3)
+    if traj.reactions is not None:
+        for name, row, effort in zip(traj.constraint_names, traj.reactions.T, _reaction_units(traj), strict=False):
+            if names is not None or row.any():  # rows that repeat others carry nothing
+                add(f"reaction {name}", row, _REACTIONS[effort], effort, 3)
     if names is None:
         return list(found.values())
     for name in names:
@@ -103,11 +131,12 @@ def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
 
 def animate(traj: Trajectory, path: Any, fps: int) -> Path:
     """Write a page or a film, in frames evenly spaced in time."""
+    target = for_animation(path)
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
     model = dyn.equations.model.merged()
     bodies = [body.name for body in model.bodies]
     frames = round(span * fps) + 1
-    if Path(path).suffix.lower() not in FILMS:
+    if target.suffix.lower() not in FILMS:
         # as smooth as a screen, slowed down too, and no larger than a page should be
         frames = int(np.clip(60 * span, 240, max(600, 100_000 // max(len(bodies), 1))))
     t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
@@ -117,4 +146,4 @@ def animate(traj: Trajectory, path: Any, fps: int) -> Path:
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
     scene = build(model, dict(zip(bodies, poses, strict=True)), values, t, model.name, str(traj.outcome))
     scene.alarm = not traj.outcome.finished
-    return save(scene, path, fps)
+    return save(scene, target, fps)

@@ -13,21 +13,18 @@ import numpy as np
 
 from .film import write_film
 from .scene import Scene
+from .target import PAGES, for_animation
 
-FILMS = (".gif", ".mp4")
-_PARTS = "depths bars boxes rings masses pins knots rails mounts posts plates springs rods marks trails".split()
+_PARTS = "depths bars boxes rings balls masses pins knots rails mounts posts plates springs rods marks trails".split()
 
 
 def save(scene: Scene, path: Any, fps: int = 30) -> Path:
     """Write a scene: a page of its own for .html, a film for .gif and .mp4."""
-    target = Path(path)
-    ending = target.suffix.lower()
-    if ending in (".html", ".htm"):
+    target = for_animation(path)
+    if target.suffix.lower() in PAGES:
         target.write_text(page(scene), encoding="utf-8")
-    elif ending in FILMS:
-        write_film(scene, target, fps)
     else:
-        raise ValueError(f"{target}: expected a name that ends in .html, {', '.join(FILMS)}.")
+        write_film(scene, target, fps)
     return target
 
 

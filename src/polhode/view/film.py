@@ -25,8 +25,6 @@ HALF = np.tan(np.radians(14))  # of the picture's height, at distance 1
 def write_film(scene: Scene, path: Path, fps: int = 30) -> None:
     """Write a GIF with Pillow, or an MP4 with ffmpeg; real time, `fps` frames a second."""
     writers = needed("matplotlib.animation", "plot", "A film")
-    if path.suffix.lower() == ".mp4" and not writers.FFMpegWriter.isAvailable():
-        raise RuntimeError(f"{path}: ffmpeg is not installed, and writes MP4. Install it, or write .gif or .html.")
     Writer = writers.FFMpegWriter if path.suffix.lower() == ".mp4" else writers.PillowWriter
     fig = needed("matplotlib.figure", "plot", "A film").Figure(figsize=SIZE, dpi=DPI)
     needed("matplotlib.backends.backend_agg", "plot", "A film").FigureCanvasAgg(fig)
@@ -161,6 +159,9 @@ class _Canvas:
         for ring, body in scene.rings:
             paint = self.color(body)
             self.lines([xy[[*ring, ring[0]]]], 0.014 * thick * scale[ring[0]], paint, order(*ring))
+        for p, r, body in scene.balls:
+            side = 2 * r * scale[p] * 72 / DPI
+            self.ax.scatter(*xy[p], s=side**2, color=self.color(body), alpha=0.25, lw=0, zorder=order(p))
         for corners, body in scene.boxes:
             for face in FACES:
                 points = [corners[c] for c in face]

@@ -18,6 +18,7 @@ from .scene import Scene, viewpoint
 TIPS = 4  # most ends whose path is drawn
 MARKS = 24  # most markers drawn
 FEET = 2  # most posts under a machine
+BULK = 0.25  # longest edge of a box, by the size of a machine that has more than it
 
 
 def build(
@@ -69,7 +70,7 @@ class _Layout:
     def scene(self, t: np.ndarray, title: str, note: str) -> Scene:
         made = Scene(title=title, note=note, t=t, points=np.zeros((len(t), 0, 3)))
         solids = {body.name: _Solid(self, body) for body in self.model.bodies}
-        tied = _tied(self.model)
+        tied = _tied(self.model, [*_loops(self.model), *_springs(self.model)])
         tips = [self._skeleton(made, body, solids[body.name], tied) for body in self.model.bodies]
         self._ties(made)
         size = made.size = _size(self.tracks)
@@ -105,11 +106,19 @@ class _Layout:
         if not free and _apart(self.tracks[origin], self.tracks[base]):
             made.rails.append((base, origin))
         if body.parent == WORLD and not free:
-            made.mounts.append((base, False))
+            made.mounts.append((base, self._pans(body)))
         for end in _distinct(ends):
             self.barred.add(name)
             made.bars.append((origin, self.point(name, end), index))
         return self.point(name, np.zeros(3) if tip is None else tip) if not children else None
+
+    def _pans(self, body: Body) -> bool:
+        """Whether a body on the world turns about the vertical, as the base of an arm does."""
+        hinge, g = _hinge(body.joint), self.numbers(self.model.gravity)
+        if hinge is None or not g.any():
+            return False
+        w = self.numbers(body.pose.R) @ self.numbers(hinge[0])
+        return bool(abs(w @ g) > 0.95 * np.linalg.norm(w) * np.linalg.norm(g))
 
     def _tip(self, name: str, solid: _Solid) -> np.ndarray | None:
         """The far end of a body that carries nothing: its farthest marker, or as far as its mass goes."""
@@ -122,16 +131,18 @@ class _Layout:
         """Centres of mass; and boxes for bodies whose bars would not show how they turn."""
         heaviest = max((s.mass for s in solids.values()), default=0.0)
         parents = [body.parent for body in self.model.bodies]
+        looped = _tied(self.model, _loops(self.model))
         for body in self.model.bodies:
             name, solid = body.name, solids[body.name]
             index, carried = self.index[name], parents.count(name)
             if solid.mass > 0:
                 radius = (0.012 + 0.016 * (solid.mass / heaviest) ** (1 / 3)) * made.thick
                 made.masses.append((self.point(name, solid.com), radius, index))
-            turning = body.joint.nu >= 3 and carried == 0
+            turning = body.joint.nu >= 3 and carried == 0 and not 1 <= len(looped.get(name, ())) <= 2  # a rod
             bare = name not in self.barred and (carried == 0 or _slides(body.joint) > 0)
             if (carried >= 3 or turning or bare) and not any(index == owner for _, owner in made.rings):
-                corners = solid.corners(2.0 * made.size)
+                alone = len(solids) == 1 and not made.bars
+                corners = solid.corners(math.inf if alone else (1.0 if carried >= 3 else BULK) * made.size)
                 if corners is not None:
                     made.boxes.append(([self.point(name, corner) for corner in corners], index))
 
@@ -168,6 +179,8 @@ class _Layout:
         radius = float(self.numbers([roll.radius])[0])
         n = R @ self.numbers(roll.axis)
         normals = [n] if roll.shape == "disc" else list(R.T)
+        if roll.shape == "sphere":
+            made.balls.append((self.point(body, at), radius, self.index.get(body, 0)))
         for normal in normals:
             a, b = _across(normal)
             turns = np.linspace(0, 2 * np.pi, 33)[:-1]
@@ -206,27 +219,31 @@ class _Solid:
         return self.com * (1 + half / far)
 
     def corners(self, largest: float) -> np.ndarray | None:
-        """The eight corners, (8, 3); None where it is a point, or no box anybody would believe."""
-        if self.box is None or not 0 < self.box.max() < largest:
+        """The eight corners, (8, 3), smaller where an inertia was made up; None where it is a point."""
+        if self.box is None or not self.box.max() > 0:
             return None
-        box = np.maximum(self.box, 0.02 * self.box.max())
+        box = np.maximum(self.box, 0.02 * self.box.max()) * min(1.0, largest / self.box.max())
         signs = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
         found: np.ndarray = self.com + (signs * box) @ self.axes.T
         return found
 
 
 def _stand(made: Scene) -> None:
-    """Tell where the machine hangs, from what goes far below; put a post and a plate under where it stands."""
-    held = [p for p, _ in made.mounts]
+    """Tell where the machine hangs, from what goes far below; put a post and a plate under where it stands.
+
+    An arm, which turns about the vertical, stands unless it begins far below.
+    """
+    held = made.mounts
     made.mounts = []
     if len(held) > FEET:
         return
-    low = float(np.nanmin(made.points[..., 2]))
+    first, low = float(np.nanmin(made.points[0, :, 2])), float(np.nanmin(made.points[..., 2]))
     added: list[tuple[float, float, float]] = []
-    for p in held:
+    for p, pans in held:
         x, y, z = made.points[0, p]
-        made.mounts.append((p, bool(z - low > 0.3 * made.size)))
-        if z - low <= 0.3 * made.size and z >= made.floor:
+        hangs = bool(z - (first if pans else low) > (0.6 if pans else 0.3) * made.size)
+        made.mounts.append((p, hangs))
+        if not hangs and z >= made.floor:
             foot = made.points.shape[1] + len(added)
             turns = np.linspace(0, 2 * np.pi, 25)[:-1]
             ring = [(x + 0.07 * made.size * math.cos(s), y + 0.07 * made.size * math.sin(s)) for s in turns]
@@ -239,12 +256,18 @@ def _stand(made: Scene) -> None:
         made.points = np.concatenate([made.points, still], axis=1)
 
 
-def _tied(model: Model) -> dict[str, list[str]]:
-    """The markers of each body that something holds: ends of loops and springs."""
+def _loops(model: Model) -> list[tuple[str, str]]:
+    return [c.ends for c in model.constraints if isinstance(c, Loop)]
+
+
+def _springs(model: Model) -> list[tuple[str, str]]:
+    return [f.ends for f in model.forces if isinstance(f, SpringDamper)]
+
+
+def _tied(model: Model, ties: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The markers of each body that are ends of something."""
     carrier = {marker.name: marker.body for marker in model.markers}
     found: dict[str, list[str]] = {}
-    ties = [c.ends for c in model.constraints if isinstance(c, Loop)]
-    ties += [f.ends for f in model.forces if isinstance(f, SpringDamper)]
     for end in (end for ends in ties for end in ends):
         if end in carrier:
             found.setdefault(carrier[end], []).append(end)

@@ -7,16 +7,18 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .optional import needed
+from .target import for_figure
 
 MOST_LINES = 6  # in one panel
 MOST_CURVES = 36  # of one quantity; beyond, those that change most
+STILL = 1e-6  # a change by less than this share of a curve is tolerance, no motion
 _COLORS = ("#3b6fb6", "#e07b39", "#3f9b6c", "#c8475a", "#7d62b3", "#8a6d4b", "#d06fae", "#5d6570")
+_ALARM = "#b3261e"
 _STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -52,6 +54,7 @@ class Curve:
     quantity : what it is, the title of its panel: "Angles"
     unit     : "rad"; "" for a pure number
     section  : rows of panels, from above; side : the column in them, 0 or 1, None for either
+    note          : a line under the title of its panel
     """
 
     name: str
@@ -60,6 +63,7 @@ class Curve:
     unit: str = ""
     section: int = 0
     side: int | None = None
+    note: str = ""
 
 
 def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = "", path: Any = None) -> Any:
@@ -71,7 +75,7 @@ def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = 
     Returns the matplotlib Figure. Without a path it belongs to pyplot, for plt.show().
     """
     matplotlib = needed("matplotlib", "plot", "A plot")
-    target = None if path is None else _writable(Path(path))
+    target = None if path is None else for_figure(path)
     rows = _rows(curves)
     width = max(map(len, rows), default=1)
     with matplotlib.rc_context(_STYLE | {"axes.prop_cycle": matplotlib.cycler(color=_COLORS)}):
@@ -100,13 +104,6 @@ def _new(size: tuple[float, float], managed: bool) -> Any:
     if "inline" in pyplot.get_backend().lower():
         pyplot.close(fig)  # a notebook shows what is returned, and would show it again
     return fig
-
-
-def _writable(path: Path) -> Path:
-    endings = (".png", ".svg", ".pdf", ".jpg")
-    if path.suffix.lower() not in endings:
-        raise ValueError(f"{path}: expected a name that ends in {', '.join(endings)}.")
-    return path
 
 
 def _rows(curves: Sequence[Curve]) -> list[list[list[Curve]]]:
@@ -147,11 +144,15 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
         ax.plot(t, curve.values, label=_short(curve.name), **mark)
     alone = len(panel) == 1 and not first.quantity.endswith(first.name)
     heading = f"{first.quantity}: {_short(first.name)}" if alone else first.quantity
-    ax.set_title(f"{heading} [{first.unit}]" if first.unit else heading, color="#2a3038")
+    notes = textwrap.wrap(" ".join(dict.fromkeys(c.note for c in panel if c.note)), 85)
+    heading = f"{heading} [{first.unit}]" if first.unit else heading
+    ax.set_title(heading, color="#2a3038", pad=5 + 9.5 * len(notes))
+    if notes:
+        ax.text(0, 1.03, "\n".join(notes), transform=ax.transAxes, fontsize=7.5, color=_ALARM, parse_math=False)
     ax.margins(x=0.01)
     values = np.concatenate([c.values[np.isfinite(c.values)] for c in panel])
-    if values.size and np.ptp(values) <= 1e-12 * np.abs(values).max():
-        ax.set_ylim(*(values[0] + np.array([-0.5, 0.5]) * (abs(values[0]) or 1)))  # constant: rounding is no motion
+    if values.size and np.ptp(values) <= STILL * np.abs(values).max():
+        ax.set_ylim(*(values[0] + np.array([-0.5, 0.5]) * (abs(values[0]) or 1)))
     if values.size and 0 < np.abs(values).max() < min(1e-3, 10 * np.ptp(values)):
         ax.yaxis.set_major_formatter(lambda y, _: f"{y:.3g}".replace("e-0", "e-"))
     if len(panel) > 1:
@@ -170,4 +171,4 @@ def _head(fig: Any, title: str, note: str) -> None:
     text = title.replace("$", r"\$") + ("\n" if note else "")
     fig.suptitle(text, **left, fontsize=12, fontweight="bold", color="#2a3038")
     if note:
-        fig.text(0.01, top, textwrap.shorten(note, 170).replace("$", r"\$"), va="top", fontsize=8.5, color="#b3261e")
+        fig.text(0.01, top, textwrap.shorten(note, 170).replace("$", r"\$"), va="top", fontsize=8.5, color=_ALARM)

@@ -38,7 +38,7 @@ class Scene:
     depths : of every body in the tree, for its colour
     bars   : (from, to, body)
     boxes  : (eight corners, body), bodies by their inertia
-    rings  : (points, body), wheels
+    rings  : (points, body), wheels; balls : (point, radius, body), spheres that roll
     masses : (point, radius, body), the centres of mass
     pins   : (from, to, body, parent), axes of hinges
     knots  : joints that turn about more than an axis
@@ -64,6 +64,7 @@ class Scene:
     bars: list[tuple[int, int, int]] = field(default_factory=list)
     boxes: list[tuple[list[int], int]] = field(default_factory=list)
     rings: list[tuple[list[int], int]] = field(default_factory=list)
+    balls: list[tuple[int, float, int]] = field(default_factory=list)
     masses: list[tuple[int, float, int]] = field(default_factory=list)
     pins: list[tuple[int, ...]] = field(default_factory=list)
     knots: list[int] = field(default_factory=list)

@@ -2,11 +2,14 @@
 
 import csv
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from polhode.cli.wording import for_shell
 
 UR5 = Path(__file__).parents[3] / "examples/ur5.urdf"
 SLIDER = """
@@ -85,8 +88,20 @@ def test_a_force_law(slider):
         (("--tau", "a_dot=__import__('os')"), "--tau: a_dot"),
         (("--tau", "w=1"), "there is no speed 'w'"),
         (("--integrator", "rk9"), "'rk9' is unknown"),
-        (("--integrator", "rk4"), "Give step=1e-3"),
+        (("--integrator", "rk4"), "Give --step 1e-3"),
+        (("--step", "0.1"), "--longest, --rtol and --atol"),
+        (("--longest", "0"), "expected seconds, more than 0"),
+        (("--every", "2"), "--every is 2.0"),
+        (("--tau", "a_dot=k*a"), "unknown name k. Expected numbers, t, coordinates and speeds."),
         (("--set", "b=5,a=1"), "'slide' cannot be satisfied"),
+        (("--set", "b=5,a=1"), "--guess, --set less"),
+        (("--guess", "q.c=1"), "--guess: there is no variable 'q.c'"),
+        (("--animate", "run.avi"), "ends in .html"),
+        (("--animate", "nowhere/run.html"), "no folder 'nowhere'"),
+        (("--plot", "nowhere/run.png"), "no folder 'nowhere'"),
+        (("--plot", "run.bmp"), "ends in .png"),
+        (("--csv", "nowhere/run.csv"), "no folder 'nowhere'"),
+        (("--hdf5", "."), "this is a folder"),
     ],
 )
 def test_faults_are_one_message(slider, options, message):
@@ -99,3 +114,32 @@ def test_a_run_that_ends_early_says_so(slider):
     done = run(slider, "--t", 10, "--tau", "a_dot=exp(exp(t))")
     assert done.returncode == 1
     assert "Stopped at t =" in done.stdout
+    assert "try --integrator rodas5p" in done.stdout
+
+
+def test_a_guess_chooses_how_a_loop_closes(slider):
+    for b in (1, 3):  # the rod to the right, and to the left
+        options = ("--set", "a=0.5", "--guess", f"b={b}", "--t", 1e-9, "--json")
+        data = json.loads(run(slider, *options).stdout)
+        assert abs(data["q"]["a"] - 0.5) < 1e-6
+        assert (math.cos(data["q"]["a"] + data["q"]["b"]) > 0) == (b == 1)
+
+
+def test_reactions_on_request(slider, tmp_path):
+    table = tmp_path / "out.csv"
+    assert run(slider, "--t", 0.1, "--reacting", "--longest", 0.01, "--csv", table).returncode == 0
+    assert "reaction slide.off y" in next(csv.reader(table.open()))
+
+
+def test_a_film_without_its_program_is_refused_first(slider, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run(slider, "--t", 1, "--animate", tmp_path / "run.mp4", "--csv", tmp_path / "run.csv")
+    assert done.returncode == 1
+    assert "ffmpeg is not installed" in done.stderr
+    assert not (tmp_path / "run.csv").exists()
+
+
+def test_words_of_python_become_options():
+    assert for_shell("Method 'x' is unknown. Choose one of 'kane'.").startswith("Method")  # of formulate
+    moving = "their work is in the balance only where the reactions are known."
+    assert for_shell(moving).endswith("known: give --reacting.")

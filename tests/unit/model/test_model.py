@@ -244,6 +244,14 @@ def test_nothing_to_report():
     assert str(arm().build().report()) == "arm: nothing to report."
 
 
+def test_limits_are_reported():
+    build = Builder("bounded")
+    build.body("a", joint=revolute(limits=(-1, 1)), mass=1, com=(1, 0, 0))
+    build.body("b", joint=revolute(limits=(-float("inf"), float("inf"))), mass=1, com=(1, 0, 0))
+    build.body("c", joint=revolute(limits={"effort": 3}), mass=1, com=(1, 0, 0))
+    assert build.build().report().findings == ("Limits of 'a', 'c' are kept, but do not act in simulations.",)
+
+
 def test_the_report():
     build = Builder("odd")
     build.body("ghost", joint=revolute(), mass=0)

@@ -147,14 +147,86 @@ def test_films(tmp_path):
         first = np.asarray(film.convert("RGB"), dtype=int)
         film.seek(5)
         assert np.abs(np.asarray(film.convert("RGB"), dtype=int) - first).max() > 100  # it moved
-    with pytest.raises(ValueError, match=r"ends in \.html, \.gif, \.mp4"):
+    with pytest.raises(ValueError, match=r"ends in \.html, \.htm, \.gif, \.mp4"):
         double().animate(tmp_path / "run.avi")
 
 
 def test_missing_programs_say_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match="ffmpeg is not installed"):
+    with pytest.raises(FileNotFoundError, match="ffmpeg is not installed"):
         double().animate(tmp_path / "run.mp4")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*pip install polhode\[plot\]"):
         double().plot()
+
+
+def test_reactions_are_forces_or_moments_and_zeros_are_left_out():
+    t, a = ph.symbols("t a")
+    make = ph.Builder("cantilever")
+    make.body("arm", joint=ph.free(), mass=1, com=(1, 0, 0), inertia=(1, 1, 1))
+    make.body("motor", joint=ph.revolute("y", name="a"), mass=1, com=(1, 0, 0))
+    make.loop("world", "arm", "weld", name="wall")
+    make.constraint(a - 2 * t, name="drive")
+    dyn = ph.formulate(make.build()).compile()
+    state = ph.assemble(dyn)
+    fig = ph.simulate(dyn, *state, t_end=1.0, reacting=True).plot()
+    panels = {ax.get_title(loc="left"): ax for ax in fig.axes}
+    assert [line.get_label() for line in panels["Reaction moments [N m]"].lines] == [
+        "reaction wall.turn y",
+        "reaction drive",
+    ]
+    assert "Reaction forces: reaction wall.z [N]" in panels
+    assert not panels["Energy drift [J]"].texts
+    fig = ph.simulate(dyn, *state, t_end=1.0).plot()
+    drift = next(ax for ax in fig.axes if "drift" in ax.get_title(loc="left"))
+    assert [text.get_text().split()[0] for text in drift.texts] == ["Constraints"]
+
+
+def test_tolerance_is_no_motion():
+    t = np.linspace(0, 1, 50)
+    steady, moving = 3 + 1e-10 * np.sin(9 * t), 3 + 1e-4 * np.sin(9 * t)
+    for values, wide in ((steady, True), (moving, False)):
+        fig = figure(t, [Curve(name="a", values=values, quantity="Speeds", unit="m/s")])
+        assert (np.ptp(fig.axes[0].get_ylim()) > 1) == wide
+
+
+def test_a_link_that_closes_a_ring_is_a_rod_like_the_others():
+    make = ph.Builder("ring")
+    rod = {"mass": 1, "com": (0.25, 0, 0), "inertia": (0.01, 0.03, 0.03), "joint": ph.spherical()}
+    make.body("a", **rod)
+    make.body("b", parent="a", at=(0.5, 0, 0), **rod)
+    make.marker("end", body="b", at=(0.5, 0, 0))
+    make.marker("wall", body="world", at=(1, 0, 0))
+    make.loop("wall", "end", "point")
+    scene = scene_of(make.build(), np.zeros(6))
+    assert not scene.boxes
+    assert [scene.points[0, k].tolist() for _, k, _ in scene.bars] == [[0.5, 0, 0], [1, 0, 0]]
+
+
+def test_solids_of_made_up_inertias_hide_nothing():
+    make = ph.Builder("cubes")
+    unit = {"mass": 1, "inertia": (1, 1, 1)}  # 2.4 m
+    make.body("a", joint=ph.revolute("y"), **unit)
+    make.body("b", parent="a", at=(0, 0, 1), joint=ph.spherical(), **unit)
+    make.body("ball", joint=ph.free(), at=(0.5, 0, 0.2), **unit)
+    make.rolling("ball", radius=0.2, shape="sphere")
+    scene = scene_of(make.build(), np.zeros(10))
+    ((corners, owner),) = scene.boxes
+    assert owner == 1
+    assert np.ptp(scene.points[0, corners], axis=0).max() < 0.5
+    ((centre, radius, _),) = scene.balls
+    assert radius == 0.2
+    assert np.allclose(scene.points[0, centre], [0.5, 0, 0.2])
+
+
+def test_an_arm_that_falls_below_its_base_stands_on_a_post():
+    make = ph.Builder("arm")
+    make.body("turret", at=(0, 0, 0.1), joint=ph.revolute("z"), mass=1, inertia=(1, 1, 1))
+    make.body("arm", parent="turret", joint=ph.revolute("y"), mass=1, com=(0.5, 0, 0))
+    make.marker("tool", body="arm", at=(1, 0, 0))
+    scene = scene_of(make.build(), [[0, 0], [0, np.pi / 2]], (0.0, 1.0))
+    assert scene.floor < -0.9
+    ((foot, top),) = scene.posts
+    assert np.allclose(scene.points[:, foot], [0, 0, scene.floor])
+    assert np.allclose(scene.points[:, top], [0, 0, 0.1])
+    assert [hangs for _, hangs in scene.mounts] == [False]

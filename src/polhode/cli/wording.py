@@ -1,0 +1,29 @@
+"""Advice to those who write Python, as advice to those who type a command."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = {
+    r"Method ('\w+') (is unknown\. (?!Choose)|has a fixed step|chooses)": r"--integrator \1 \2",
+    r"found step=None": "found no --step",
+    r"found step=": "found --step ",
+    r"Give step=1e-3": "Give --step 1e-3",
+    r"Give longest=, rtol= and atol=": "Give --longest, --rtol and --atol",
+    r'try method="(\w+)"': r"try --integrator \1",
+    r"larger rtol, atol": "larger --rtol, --atol",
+    r"\bt_end is (\S+), expected a time after t0 = 0": r"--t is \1, expected more than 0",
+    r"\boutput is (\S+), ": r"--every is \1, ",
+    r"^tau(?=:| of )": "--tau",
+    r"Start nearer to a closed state, keep less,": "Start nearer to a closed state with --guess, --set less,",
+    r"(--tau: .*) Declare a parameter with symbols = \[.*\]\.": r"\1 Expected numbers, t, coordinates and speeds.",
+    r"(only where the reactions are known)\.": r"\1: give --reacting.",
+    r"Make them denser\.": "Make them denser with --every.",
+}
+
+
+def for_shell(text: str) -> str:
+    """Name options instead of arguments."""
+    for python, shell in _WORDS.items():
+        text = re.sub(python, shell, text, flags=re.MULTILINE)
+    return text
