@@ -6,8 +6,10 @@ import re
 
 _WORDS = {
     r"Method ('\w+') (is unknown\. (?!Choose)|has a fixed step|chooses)": r"--integrator \1 \2",
-    r"found step=None": "found no --step",
     r"found step=": "found --step ",
+    r"^(rtol|atol|step|longest) is": r"--\1 is",
+    r"^rtol and atol are": "--rtol and --atol are",
+    r"Give rtol=1e-9": "Give --rtol 1e-9",
     r"Give step=1e-3": "Give --step 1e-3",
     r"Give longest=, rtol= and atol=": "Give --longest, --rtol and --atol",
     r'try method="(\w+)"': r"try --integrator \1",
@@ -17,8 +19,8 @@ _WORDS = {
     r"^tau(?=:| of )": "--tau",
     r"Start nearer to a closed state, keep less,": "Start nearer to a closed state with --guess, --set less,",
     r"(--tau: .*) Declare a parameter with symbols = \[.*\]\.": r"\1 Expected numbers, t, coordinates and speeds.",
-    r"(only where the reactions are known)\.": r"\1: give --reacting.",
     r"Make them denser\.": "Make them denser with --every.",
+    r"Give output= its period": "Give --every its period",
 }
 
 
