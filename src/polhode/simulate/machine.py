@@ -36,7 +36,6 @@ class Held(NamedTuple):
 
     sizes     : see ROWS and the following
     active    : 1 for each row that holds
-    holonomic : 1 for each row that restricts positions
     size      : the largest entry that each row had so far, so that units do not matter
     table     : (held, n + 2), n the larger of nu and nv: rows being eliminated, and what they must give
     rows, columns : their order in the elimination; the first `rank` columns are dependent
@@ -46,7 +45,6 @@ class Held(NamedTuple):
 
     sizes: np.ndarray
     active: np.ndarray
-    holonomic: np.ndarray
     size: np.ndarray
     table: np.ndarray
     rows: np.ndarray
@@ -107,7 +105,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray) -> int:
         dx[i] = h.terms[i]
     M, b, J, gamma = _parts(h, nq, nu)
     columns = h.columns[:nu]
-    count = _gather(h, J, gamma, False)
+    count = _gather(h, J, gamma)
     rank = eliminate(h.table, h.rows, columns, count, min(count, h.sizes[RANK]), WEAK)
     h.sizes[USED] = rank
     if recombine(M, b, h.table, columns, rank, h.normal, h.step, dx[nq:]):
@@ -128,11 +126,11 @@ def _parts(h: Any, nq: int, nu: int) -> Any:
 
 
 @helper
-def _gather(h: Any, J: np.ndarray, rest: np.ndarray, positions: bool) -> int:
+def _gather(h: Any, J: np.ndarray, rest: np.ndarray) -> int:
     """Put the active rows J v = -rest into the table, brought to one size; return how many."""
     count, n = 0, J.shape[1]
     for i in range(len(J)):
-        if h.active[i] and (h.holonomic[i] or not positions):
+        if h.active[i]:
             scale = _scale(h, J, i)
             for j in range(n):
                 h.table[count, j] = J[i, j] * scale
@@ -152,20 +150,30 @@ def _scale(h: Any, J: np.ndarray, i: int) -> float:
 
 
 @helper
-def _written(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> Any:
-    """Residuals of positions and their J, in the speeds of the joints; or those of speeds."""
-    rows, n = h.sizes[HELD] if positions else h.sizes[ROWS], h.sizes[NV] if positions else m.tau.size
+def _positions(m: Any, h: Any, t: float, x: np.ndarray) -> Any:
+    """Residuals of positions, and their J in the speeds of the joints."""
+    return _written(m, h, t, x, m.code[CLOSURE], h.sizes[HELD], h.sizes[NV])
+
+
+@helper
+def _speeds(m: Any, h: Any, t: float, x: np.ndarray) -> Any:
+    """Residuals of speeds, and their J."""
+    return _written(m, h, t, x, m.code[RESIDUALS], h.sizes[ROWS], m.tau.size)
+
+
+@helper
+def _written(m: Any, h: Any, t: float, x: np.ndarray, code: int, rows: int, n: int) -> Any:
     m.time[0] = t
-    invoke(m.code[CLOSURE] if positions else m.code[RESIDUALS], m.time, x, m.p, h.terms, m.work)
+    invoke(code, m.time, x, m.p, h.terms, m.work)
     return h.terms[:rows], h.terms[rows : rows + rows * n].reshape(rows, n)
 
 
 @helper
-def _largest(h: Any, J: np.ndarray, residual: np.ndarray, positions: bool) -> float:
+def _largest(h: Any, J: np.ndarray, residual: np.ndarray) -> float:
     """The largest residual of an active row, by the size of the row; infinite where one is NaN."""
     worst = 0.0
     for i in range(residual.size):
-        if h.active[i] and (h.holonomic[i] or not positions):
+        if h.active[i]:
             size = abs(residual[i]) * _scale(h, J, i)
             worst = max(worst, size) if size == size else np.inf
     return worst
@@ -181,12 +189,11 @@ def _reach(x: np.ndarray, start: int, stop: int) -> float:
 
 
 @helper
-def _shortest(h: Any, J: np.ndarray, rest: np.ndarray, positions: bool) -> bool:
-    """Write the shortest v with J v = -rest to the end of `trial`."""
+def _shortest(h: Any, J: np.ndarray, rest: np.ndarray, rank: int) -> bool:
+    """Write the shortest v with J v = -rest, of which `rank` rows are independent, to the end of `trial`."""
     n = J.shape[1]
-    count = _gather(h, J, rest, positions)
-    most = min(count, h.sizes[RANK_Q if positions else RANK])
-    rank = eliminate(h.table, h.rows, h.columns[:n], count, most, WEAK)
+    count = _gather(h, J, rest)
+    rank = eliminate(h.table, h.rows, h.columns[:n], count, min(count, rank), WEAK)
     return shortest(h.table, h.columns[:n], rank, h.normal, h.step, h.trial[h.trial.size - h.columns.size :])
 
 
@@ -222,8 +229,8 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """Close the loops, turn the speeds along them."""
     if h is None:
         return OK
-    phi, J = _written(m, h, t, x, True)
-    worst, still = _largest(h, J, phi, True), 0
+    phi, J = _positions(m, h, t, x)
+    worst, still = _largest(h, J, phi), 0
     good = GOOD * _reach(x, 0, m.nq)
     for _ in range(20):
         if worst <= EXACT:
@@ -231,21 +238,21 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         # Newton
         for i in range(m.nq):
             h.trial[i] = x[i]
-        if not _shortest(h, J, phi, True):
+        if not _shortest(h, J, phi, h.sizes[RANK_Q]):
             return LOST
         invoke(m.code[MOVES], m.time, h.trial, m.p, h.terms, m.work)
         for i in range(m.nq):
             x[i] += h.terms[i]
         _unit(m, x)
-        phi, J = _written(m, h, t, x, True)
-        before, worst = worst, _largest(h, J, phi, True)
+        phi, J = _positions(m, h, t, x)
+        before, worst = worst, _largest(h, J, phi)
         if worst > 0.5 * before:  # rounding, or no way there
             still += 1
             if worst <= good or still > 3:
                 break
     if not worst <= good:
         return LOST
-    _grow(h, J, phi, True)
+    h.sizes[RANK_Q] = _grown(h, J, phi, h.sizes[RANK_Q])
     return _turned(m, h, t, x)
 
 
@@ -254,30 +261,29 @@ def _turned(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """Turn the speeds along the constraints."""
     if not h.sizes[ROWS]:
         return OK
-    psi, J = _written(m, h, t, x, False)
-    _grow(h, J, psi, False)
-    worst = _largest(h, J, psi, False)
+    psi, J = _speeds(m, h, t, x)
+    h.sizes[RANK] = _grown(h, J, psi, h.sizes[RANK])
+    worst = _largest(h, J, psi)
     for _ in range(2):
         if worst <= EXACT:
             break
-        if not _shortest(h, J, psi, False):
+        if not _shortest(h, J, psi, h.sizes[RANK]):
             return TORN
         for i in range(m.tau.size):
             x[m.nq + i] += h.trial[m.nq + i]
-        psi, J = _written(m, h, t, x, False)
-        worst = _largest(h, J, psi, False)
+        psi, J = _speeds(m, h, t, x)
+        worst = _largest(h, J, psi)
     return OK if worst <= FAIR * _reach(x, m.nq, x.size) else TORN
 
 
 @helper
-def _grow(h: Any, J: np.ndarray, rest: np.ndarray, positions: bool) -> None:
+def _grown(h: Any, J: np.ndarray, rest: np.ndarray, rank: int) -> int:
     """Count the independent rows: rows that repeated others where a run started may have something to say here."""
-    which = RANK_Q if positions else RANK
-    count = _gather(h, J, rest, positions)
+    count = _gather(h, J, rest)
     most = min(count, J.shape[1])
-    if h.sizes[which] < most:
-        found = eliminate(h.table, h.rows, h.columns[: J.shape[1]], count, most, REDUNDANT)
-        h.sizes[which] = max(h.sizes[which], found)
+    if rank >= most:
+        return rank
+    return max(rank, eliminate(h.table, h.rows, h.columns[: J.shape[1]], count, most, REDUNDANT))
 
 
 @kernel
@@ -289,8 +295,8 @@ def respond(m: Any, t: np.ndarray, x: np.ndarray, tau: np.ndarray, dx: np.ndarra
     h = m.held
     for k in range(len(t)):
         copy(tau[k], m.tau)
-        psi, J = _written(m, h, t[k], x[k], False)
-        _grow(h, J, psi, False)
+        psi, J = _speeds(m, h, t[k], x[k])
+        h.sizes[RANK] = _grown(h, J, psi, h.sizes[RANK])
         status = evaluate(m, t[k], x[k], dx[k])
         fill(lam[k], 0.0 if status == OK else np.nan)
         if status == OK:
@@ -310,9 +316,8 @@ def find_ranks(m: Any, t: float, x: np.ndarray) -> None:
     """
     h = m.held
     fill(h.size, 0.0)
-    for k in range(2):
-        positions = k == 0
-        if h.sizes[HELD if positions else ROWS]:
-            h.sizes[RANK_Q if positions else RANK] = 0
-            rest, J = _written(m, h, t, x, positions)
-            _grow(h, J, rest, positions)
+    phi, J = _positions(m, h, t, x)
+    h.sizes[RANK_Q] = _grown(h, J, phi, 0)
+    if h.sizes[ROWS]:
+        psi, J = _speeds(m, h, t, x)
+        h.sizes[RANK] = _grown(h, J, psi, 0)

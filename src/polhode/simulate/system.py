@@ -13,7 +13,7 @@ from polhode.compile import Function, compile
 from polhode.equations import Dynamics, Equations
 from polhode.equations.dynamics import accelerations
 from polhode.equations.inputs import fresh
-from polhode.graph import Expr, Matrix, substitute, symbol, vector
+from polhode.graph import Expr, Matrix, as_expr, substitute, symbol, vector
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 
@@ -36,7 +36,8 @@ class System:
     rates     : (t, x, p) -> qdot
     residuals : (t, x, p) -> [psi, J], None without constraints among the speeds
     closure   : (t, x, p) -> [phi, J], None without constraints; in the speeds v of the joints, in
-                which positions are corrected, also of constraints embedded in the equations
+                which positions are corrected, also of constraints embedded in the equations; 0 in
+                rows that restrict only speeds
     moves     : (t, [q, v], p) -> N v
 
     constraints : those among the speeds; held : these and the embedded ones
@@ -66,7 +67,9 @@ class System:
         self.closure: Function | None = None
         self.moves = self.rates
         if len(self.held):
-            self.closure = self._compile("closure", [*self.held.phi, *self.held.J.entries])
+            on = zip(self.held.J.rows(), self.held.holonomic, strict=True)
+            J = [e if holonomic else as_expr(0) for row, holonomic in on for e in row]
+            self.closure = self._compile("closure", [*self.held.phi, *J])
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
 
@@ -143,7 +146,6 @@ class System:
         return Held(
             sizes=np.array([nv, m, rows, 0, 0, 0], dtype=np.int64),
             active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
-            holonomic=np.array(self.held.holonomic, dtype=np.int64),
             size=np.zeros(rows),
             table=np.zeros((rows, n + 2)),
             rows=np.zeros(rows, dtype=np.int64),
