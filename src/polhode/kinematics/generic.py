@@ -171,7 +171,7 @@ def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
 
     rest = [j for j in range(rows.shape[2]) if j not in dependent]
     singular, worst = 0, 1.0
-    for sample in rows:
+    for sample in rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300):
         A = sample[:, dependent]
         if not np.isfinite(sample).all() or np.linalg.cond(A) > 1e8:
             singular += 1

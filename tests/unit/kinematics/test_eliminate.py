@@ -47,6 +47,29 @@ def test_what_stands_alone_needs_no_determinant():
     )
 
 
+def test_rows_of_any_size_count():
+    big, small = 10**6, 1e-6
+    A = matrix([[big * sin(X[0]), big], [small, -small * cos(X[1])]])
+    found = eliminate(A, identity(2), points())
+    for point in points():
+        a, b = (np.reshape(evaluate(m, point), m.shape) for m in (A, found))
+        assert np.allclose(b @ a, np.eye(2), atol=1e-9)
+    assert growth(sampled(A, points()), [0, 1])[0] == 0
+
+
+@pytest.mark.parametrize("kept", ["a_dot", "c_dot"])
+def test_constraints_of_any_size_are_embedded(kept):
+    a, b, c = ph.symbols("a_dot b_dot c_dot")
+    build = ph.Builder("scaled")
+    for name in "abc":
+        build.body(name, joint=ph.revolute("y", name=name), mass=1, com=(1, 0, 0))
+    build.constraint(1e6 * (a + b), name="large")
+    build.constraint(1e-6 * (a + 2 * c - b), name="small")
+    eq = ph.formulate(build.build(), embed=True, independent=[kept])
+    assert eq.kane.independent == (kept,)
+    assert evaluate(eq.M[0, 0], {}) == pytest.approx(3)
+
+
 def test_rows_that_repeat_others_are_found():
     rows = np.array([[[1.0, 0, 0], [2, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 5]]] * 3)
     assert independent_rows(rows) == [0, 2, 4]
