@@ -9,7 +9,7 @@ import polhode as ph
 from polhode.graph import cos, evaluate, identity, matrix, sin, symbols
 from polhode.kinematics import derive
 from polhode.kinematics.eliminate import eliminate
-from polhode.kinematics.generic import dependent_columns, generic_points, growth, independent_rows, sampled
+from polhode.kinematics.generic import dependent_columns, generic_points, growth, independent_rows, offset, sampled
 
 X = symbols("x1 x2 x3 x4 x5 x6 x7 x8")
 
@@ -68,6 +68,24 @@ def test_constraints_of_any_size_are_embedded(kept):
     eq = ph.formulate(build.build(), embed=True, independent=[kept])
     assert eq.kane.independent == (kept,)
     assert evaluate(eq.M[0, 0], {}) == pytest.approx(3)
+
+
+def test_what_is_small_is_kept_and_what_cancels_is_not():
+    x, y, u = X[0], X[1], X[7]
+    small = 1e-15 * sin(x)
+    cancels = sin(x + y) - sin(x) * cos(y) - cos(x) * sin(y)
+    row = ph.vector([u + small, u - cancels, 2 * u + 1e9 * cancels / cos(x), u + small * (cancels + 2)])
+    found = offset(row, ph.vector([u]), points())
+    assert found[:3] == ph.vector([small, 0, 0])
+    assert found[3] != 0
+
+
+def test_a_coordinate_follows_the_smallest_law():
+    build = ph.Builder("shaken")
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("b", parent="a", joint=ph.revolute("y", name="y"), mass=1, com=(1, 0, 0))
+    build.prescribe("x", 1e-12 * sin(ph.TIME))
+    assert ph.formulate(build.build(), embed=True).kane.dependent == {"x_dot": 1e-12 * cos(ph.TIME)}
 
 
 def test_rows_that_repeat_others_are_found():
