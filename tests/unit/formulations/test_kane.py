@@ -189,6 +189,11 @@ ERRORS = [
     ({"independent": ["q1_dot"]}, ValueError, "Name the constraints"),
     ({"embed": ["gear"], "embed_by": "magic"}, ValueError, '"recombination"'),
     ({"embed_by": "recombination"}, ValueError, "Name constraints with embed="),
+    (
+        {"speeds": {"u1": v1}, "embed": ["gear"], "embed_by": "recombination"},
+        ValueError,
+        "only complete the definitions of 'u1'.* Define the dependent speeds too, 1 more, or use embed_by",
+    ),
     ({"embed": ["gear"], "method": "denoc"}, ValueError, 'method="kane"'),
 ]
 
