@@ -13,7 +13,7 @@ from .factor import factored
 from .functions import cos, sin
 from .matrix import Matrix
 from .node import Expr, const
-from .polynomial import Polynomial, content, limited, over, plus, product, quotient, ratio, shared, times
+from .polynomial import Monomial, Polynomial, content, limited, over, plus, product, quotient, ratio, shared, times
 from .printing import tree_size
 from .walk import ExprOrMatrix, op_counts, topological
 
@@ -103,12 +103,10 @@ class _Writing:
         return limited(plus(first, rest[0], 1 if e.op == "add" else -1))
 
     def _inverted(self, below: Polynomial) -> Polynomial | None:
-        """One over a sum: over each factor of a single term, over the sum as an atom otherwise."""
-        below = _without_squares(below, {})
-        if not below:
+        """One over a sum: over each factor that its terms share, and over the rest as an atom."""
+        front, rest = _parted(below)
+        if not rest:
             return None
-        front = shared(below)
-        rest = over(below, front)
         scale = content(rest)
         found: Polynomial = {tuple((e, -n) for e, n in front): ratio(1, scale)}
         rest = {m: ratio(k, scale) for m, k in rest.items()}
@@ -141,7 +139,8 @@ class _Writing:
         found = [factored(self._cancelled(whole))]
         if not angles:
             return found
-        best = factored(self._cancelled(_without_squares(whole, {})))
+        whole = self._cancelled(_without_squares(whole, {}))
+        best = factored(whole)
         kept: dict[Expr, str] = {}
         for angle in sorted(angles, key=lambda e: e.rank):
             other = factored(self._cancelled(_without_squares(whole, kept | {angle: "sin"})))
@@ -159,6 +158,21 @@ class _Writing:
                     left = {m: k for m, k in terms.items() if m not in above}
                     terms = plus(left, over(whole, ((atom, -n - 1),)))
         return terms
+
+
+def _parted(terms: Polynomial) -> tuple[Monomial, Polynomial]:
+    """What all terms share, and the rest without squares of sines.
+
+    1 - cos^2 is shared as sin^2: near its zero the difference has no digits.
+    """
+    front = shared(terms) if terms else ()
+    rest = _without_squares(over(terms, front), {})
+    angles = {a.args[0] for m in rest for a, n in m if a.op == "cos" and n > 1}
+    for kept in ({}, *({angle: "sin"} for angle in sorted(angles, key=lambda e: e.rank))):
+        written = _without_squares(rest, kept)
+        if written and (factor := shared(written)):
+            front, rest = times(front, factor), _without_squares(over(written, factor), {})
+    return front, rest
 
 
 def _without_squares(terms: Polynomial, kept: dict[Expr, str]) -> Polynomial:
