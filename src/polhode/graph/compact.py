@@ -103,20 +103,35 @@ class _Writing:
         return limited(plus(first, rest[0], 1 if e.op == "add" else -1))
 
     def _inverted(self, below: Polynomial) -> Polynomial | None:
-        """One over a sum: over each factor that its terms share, and over the rest as an atom."""
-        front, rest = _parted(below)
+        """One over a sum: over each factor that its terms share, and over the rest as an atom.
+
+        What its terms are divided by comes up: 1 / (a + b / c) = c / (a c + b).
+        """
+        divisors = _divisors(below)
+        above, whole = self._opened(over({(): 1}, divisors)), self._opened(over(below, divisors))
+        front, rest = _parted(whole or {})
         if not rest:
             return None
         scale = content(rest)
-        found: Polynomial = {tuple((e, -n) for e, n in front): ratio(1, scale)}
-        rest = {m: ratio(k, scale) for m, k in rest.items()}
-        atom = factored(rest)
+        atom = factored({m: ratio(k, scale) for m, k in rest.items()})
         if atom.op == "neg":
-            atom, rest, found = atom.args[0], {m: -k for m, k in rest.items()}, {m: -k for m, k in found.items()}
+            atom, scale = atom.args[0], -scale
+        found = product(above, over({(): ratio(1, scale)}, front))
         if atom == const(1):
             return found
-        self.denominators[atom] = rest
+        self.denominators[atom] = {m: ratio(k, scale) for m, k in rest.items()}
         return product(found, {((atom, -1),): 1})
+
+    def _opened(self, terms: Polynomial) -> Polynomial | None:
+        """Write out the sums that stood in denominators and came up."""
+        found: Polynomial | None = {}
+        for m, k in terms.items():
+            image: Polynomial | None = {tuple((e, n) for e, n in m if n < 0 or e not in self.denominators): k}
+            for e, n in m:
+                for _ in range(n if e in self.denominators else 0):
+                    image = product(image, self.denominators[e])
+            found = None if found is None or image is None else limited(plus(found, image))
+        return found
 
     def without_roots(self, terms: Polynomial | None) -> Polynomial | None:
         """Replace the squares of square roots, and one over them, by what the roots are of."""
@@ -158,6 +173,19 @@ class _Writing:
                     left = {m: k for m, k in terms.items() if m not in above}
                     terms = plus(left, over(whole, ((atom, -n - 1),)))
         return terms
+
+
+def _divisors(terms: Polynomial) -> Monomial:
+    """What terms are divided by, where one of them is divided by all of it; nothing otherwise.
+
+    1 / (a / b + c / d) stays: b d / (a d + c b) is 0 / 0 where b and d vanish together.
+    """
+    lowest: dict[Expr, int] = {}
+    for e, n in (factor for m in terms for factor in m if factor[1] < 0):
+        lowest[e] = min(lowest.get(e, 0), n)
+    if not any(lowest.items() <= dict(m).items() for m in terms):
+        return ()
+    return tuple(sorted(lowest.items(), key=lambda item: item[0].rank))
 
 
 def _parted(terms: Polynomial) -> tuple[Monomial, Polynomial]:

@@ -60,6 +60,23 @@ def test_near_a_pole_no_digits_are_lost(e):
     assert evaluate(compact(e), values) == pytest.approx(evaluate(e, values), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("e", "zeros"),
+    [
+        ((a * x + a * y + a * d) / ((c + sin(c) + y) / (y**2 * sin(c))), "c"),
+        ((2 * b - sin(x)) / (a * b / x + c * sin(y) / (sin(x) * sin(y))), "x"),
+    ],
+)
+def test_what_is_zero_because_its_denominator_is_infinite_stays_so(e, zeros):
+    values = {name: 0.0 if name in zeros else 0.3 + 0.1 * i for i, name in enumerate("abcdxy")}
+    assert evaluate(e, values) == evaluate(compact(e), values) == 0
+
+
+def test_what_divides_in_a_denominator_comes_up():
+    e = (a * x + a * y) / ((c + y) / (b * sin(c)) + 1 / b)
+    assert str(compact(e)) == "a*b*(x + y)*sin(c)/(c + sin(c) + y)"
+
+
 def test_nothing_is_made_longer():
     e = (a + b) * (c + d) * (x + y)
     assert compact(e) is e
