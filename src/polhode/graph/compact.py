@@ -13,14 +13,26 @@ from .factor import factored
 from .functions import cos, sin
 from .matrix import Matrix
 from .node import Expr, const
-from .polynomial import Monomial, Polynomial, content, limited, over, plus, product, quotient, ratio, shared, times
+from .polynomial import (
+    ARITHMETIC,
+    Monomial,
+    Polynomial,
+    content,
+    limited,
+    over,
+    plus,
+    product,
+    quotient,
+    ratio,
+    shared,
+    times,
+    written_out,
+)
 from .printing import tree_size
 from .walk import ExprOrMatrix, op_counts, topological
 
 LARGE = 1500  # operations written out beyond which an expression is for machines
 ROUNDED = 60  # the same for one with floats, whose terms seldom meet
-
-_ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
 
 
 def compact(expr: ExprOrMatrix) -> ExprOrMatrix:
@@ -68,22 +80,12 @@ class _Writing:
 
     def written_out(self, root: Expr) -> Polynomial | None:
         """The terms of an expression, None where there are too many."""
-        waiting = [root]
-        while waiting:
-            e = waiting[-1]
-            missing = [a for a in e.args if a not in self.sums] if e.op in _ARITHMETIC else []
-            if missing and e not in self.sums:
-                waiting += missing
-                continue
-            waiting.pop()
-            if e not in self.sums:
-                self.sums[e] = self._terms(e)
-        return self.sums[root]
+        return written_out(root, self.sums, self._terms)
 
     def _terms(self, e: Expr) -> Polynomial | None:
         if e.op == "const":
             return None if abs(e.value) == inf or e.value != e.value else ({(): e.value} if e.value else {})
-        if e.op not in _ARITHMETIC:
+        if e.op not in ARITHMETIC:
             return {((e, 1),): 1}
         args = [self.sums[a] for a in e.args]
         if None in args:
