@@ -101,8 +101,8 @@ class Choice:
 
     @property
     def repeated(self) -> tuple[str, ...]:
-        """Rows of embedded constraints that were left out because they repeat others."""
-        return () if self._recast is None else self._recast.repeated
+        """Rows of embedded constraints that were left out because their speeds repeat those of others."""
+        return () if self._recast is None else self._recast.repeated.labels
 
     def __repr__(self) -> str:
         lines = [f"Kane's method for {self.kinematics.model.name!r}: nu = {len(self.u)}"]

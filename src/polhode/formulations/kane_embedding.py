@@ -26,10 +26,7 @@ class Recombination:
 
     def __init__(self, kin: Kinematics) -> None:
         if not isinstance(kin, Recast) or kin.free is None:
-            raise ValueError(
-                f"Model {kin.model.name!r}: no constraint is embedded among its speeds, so nothing recombines. "
-                'Name constraints with embed=, or use embed_by="substitution".'
-            )
+            raise ValueError(f'Model {kin.model.name!r}: {_why(kin)}, or use embed_by="substitution".')
         self.kin = kin
         self.kane = Kane(kinematics=kin)
         self.free = Kane(kinematics=kin.free)
@@ -73,6 +70,16 @@ class Recombination:
 
     def forces(self) -> Matrix:
         return self.combined(self.free.forces())
+
+
+def _why(kin: Kinematics) -> str:
+    """Why there is nothing to recombine, and what to do about it."""
+    if not isinstance(kin, Recast) or not len(kin.embedded):
+        return "no constraint is embedded among its speeds, so nothing recombines. Name constraints with embed="
+    return (
+        f"the embedded constraints only complete the definitions of {', '.join(repr(str(u.value)) for u in kin.u)}, so "
+        f"nothing recombines. Define the dependent speeds too, {len(kin.embedded)} more"
+    )
 
 
 def recombined(kin: Kinematics) -> Terms:

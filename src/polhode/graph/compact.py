@@ -13,14 +13,26 @@ from .factor import factored
 from .functions import cos, sin
 from .matrix import Matrix
 from .node import Expr, const
-from .polynomial import Polynomial, content, limited, over, plus, product, quotient, ratio, shared, times
+from .polynomial import (
+    ARITHMETIC,
+    Monomial,
+    Polynomial,
+    content,
+    limited,
+    over,
+    plus,
+    product,
+    quotient,
+    ratio,
+    shared,
+    times,
+    written_out,
+)
 from .printing import tree_size
 from .walk import ExprOrMatrix, op_counts, topological
 
 LARGE = 1500  # operations written out beyond which an expression is for machines
 ROUNDED = 60  # the same for one with floats, whose terms seldom meet
-
-_ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
 
 
 def compact(expr: ExprOrMatrix) -> ExprOrMatrix:
@@ -68,22 +80,12 @@ class _Writing:
 
     def written_out(self, root: Expr) -> Polynomial | None:
         """The terms of an expression, None where there are too many."""
-        waiting = [root]
-        while waiting:
-            e = waiting[-1]
-            missing = [a for a in e.args if a not in self.sums] if e.op in _ARITHMETIC else []
-            if missing and e not in self.sums:
-                waiting += missing
-                continue
-            waiting.pop()
-            if e not in self.sums:
-                self.sums[e] = self._terms(e)
-        return self.sums[root]
+        return written_out(root, self.sums, self._terms)
 
     def _terms(self, e: Expr) -> Polynomial | None:
         if e.op == "const":
             return None if abs(e.value) == inf or e.value != e.value else ({(): e.value} if e.value else {})
-        if e.op not in _ARITHMETIC:
+        if e.op not in ARITHMETIC:
             return {((e, 1),): 1}
         args = [self.sums[a] for a in e.args]
         if None in args:
@@ -103,22 +105,35 @@ class _Writing:
         return limited(plus(first, rest[0], 1 if e.op == "add" else -1))
 
     def _inverted(self, below: Polynomial) -> Polynomial | None:
-        """One over a sum: over each factor of a single term, over the sum as an atom otherwise."""
-        below = _without_squares(below, {})
-        if not below:
+        """One over a sum: over each factor that its terms share, and over the rest as an atom.
+
+        What its terms are divided by comes up: 1 / (a + b / c) = c / (a c + b).
+        """
+        divisors = _divisors(below)
+        above, whole = self._opened(over({(): 1}, divisors)), self._opened(over(below, divisors))
+        front, rest = _parted(whole or {})
+        if not rest:
             return None
-        front = shared(below)
-        rest = over(below, front)
         scale = content(rest)
-        found: Polynomial = {tuple((e, -n) for e, n in front): ratio(1, scale)}
-        rest = {m: ratio(k, scale) for m, k in rest.items()}
-        atom = factored(rest)
+        atom = factored({m: ratio(k, scale) for m, k in rest.items()})
         if atom.op == "neg":
-            atom, rest, found = atom.args[0], {m: -k for m, k in rest.items()}, {m: -k for m, k in found.items()}
+            atom, scale = atom.args[0], -scale
+        found = product(above, over({(): ratio(1, scale)}, front))
         if atom == const(1):
             return found
-        self.denominators[atom] = rest
+        self.denominators[atom] = {m: ratio(k, scale) for m, k in rest.items()}
         return product(found, {((atom, -1),): 1})
+
+    def _opened(self, terms: Polynomial) -> Polynomial | None:
+        """Write out the sums that stood in denominators and came up."""
+        found: Polynomial | None = {}
+        for m, k in terms.items():
+            image: Polynomial | None = {tuple((e, n) for e, n in m if n < 0 or e not in self.denominators): k}
+            for e, n in m:
+                for _ in range(n if e in self.denominators else 0):
+                    image = product(image, self.denominators[e])
+            found = None if found is None or image is None else limited(plus(found, image))
+        return found
 
     def without_roots(self, terms: Polynomial | None) -> Polynomial | None:
         """Replace the squares of square roots, and one over them, by what the roots are of."""
@@ -141,7 +156,8 @@ class _Writing:
         found = [factored(self._cancelled(whole))]
         if not angles:
             return found
-        best = factored(self._cancelled(_without_squares(whole, {})))
+        whole = self._cancelled(_without_squares(whole, {}))
+        best = factored(whole)
         kept: dict[Expr, str] = {}
         for angle in sorted(angles, key=lambda e: e.rank):
             other = factored(self._cancelled(_without_squares(whole, kept | {angle: "sin"})))
@@ -159,6 +175,34 @@ class _Writing:
                     left = {m: k for m, k in terms.items() if m not in above}
                     terms = plus(left, over(whole, ((atom, -n - 1),)))
         return terms
+
+
+def _divisors(terms: Polynomial) -> Monomial:
+    """What terms are divided by, where one of them is divided by all of it; nothing otherwise.
+
+    1 / (a / b + c / d) stays: b d / (a d + c b) is 0 / 0 where b and d vanish together.
+    """
+    lowest: dict[Expr, int] = {}
+    for e, n in (factor for m in terms for factor in m if factor[1] < 0):
+        lowest[e] = min(lowest.get(e, 0), n)
+    if not any(lowest.items() <= dict(m).items() for m in terms):
+        return ()
+    return tuple(sorted(lowest.items(), key=lambda item: item[0].rank))
+
+
+def _parted(terms: Polynomial) -> tuple[Monomial, Polynomial]:
+    """What all terms share, and the rest without squares of sines.
+
+    1 - cos^2 is shared as sin^2: near its zero the difference has no digits.
+    """
+    front = shared(terms) if terms else ()
+    rest = _without_squares(over(terms, front), {})
+    angles = {a.args[0] for m in rest for a, n in m if a.op == "cos" and n > 1}
+    for kept in ({}, *({angle: "sin"} for angle in sorted(angles, key=lambda e: e.rank))):
+        written = _without_squares(rest, kept)
+        if written and (factor := shared(written)):
+            front, rest = times(front, factor), _without_squares(over(written, factor), {})
+    return front, rest
 
 
 def _without_squares(terms: Polynomial, kept: dict[Expr, str]) -> Polynomial:

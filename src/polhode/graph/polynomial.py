@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
+from typing import TypeVar
 
 from .node import Expr, Number
 
 MOST_TERMS = 120  # of an expression written out; longer ones stay as they are
 
+ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
+
+Sum = TypeVar("Sum")  # a polynomial, and what else is known of it
 Monomial = tuple[tuple[Expr, int], ...]  # in order of rank
 Polynomial = dict[Monomial, Number]
+
+
+def written_out(root: Expr, sums: dict[Expr, Sum | None], terms: Callable[[Expr], Sum | None]) -> Sum | None:
+    """The terms of an expression, from those of its operands, which are added to `sums`; None where too many."""
+    waiting = [root]
+    while waiting:
+        e = waiting[-1]
+        missing = [a for a in e.args if a not in sums] if e.op in ARITHMETIC else []
+        if missing and e not in sums:
+            waiting += missing
+            continue
+        waiting.pop()
+        if e not in sums:
+            sums[e] = terms(e)
+    return sums[root]
 
 
 def times(a: Monomial, b: Monomial) -> Monomial:
@@ -38,9 +58,9 @@ def limited(terms: Polynomial | None) -> Polynomial | None:
     return None if terms is None or len(terms) > MOST_TERMS else terms
 
 
-def product(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
-    """None where there are too many terms."""
-    if a is None or b is None or len(a) * len(b) > 4 * MOST_TERMS:
+def product(a: Polynomial | None, b: Polynomial | None, most: int = 4 * MOST_TERMS) -> Polynomial | None:
+    """None where there are too many terms, or more than `most` before they meet."""
+    if a is None or b is None or len(a) * len(b) > most:
         return None
     found: Polynomial = {}
     for x, j in a.items():

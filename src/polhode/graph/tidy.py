@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import reduce
 from math import inf
 
@@ -10,15 +9,14 @@ from .algebra import add, mul, power
 from .functions import BUILD
 from .matrix import Matrix
 from .node import Expr, const
+from .polynomial import ARITHMETIC, Monomial, Polynomial, over, plus, product, ratio, shared, written_out
 from .printing import tree_size
 from .walk import ExprOrMatrix, topological
 
 MOST_TERMS = 48  # of a sum written out; longer ones stay as they are
 PASSES = 4  # what one pass collects, the next may cancel
 
-_ARITHMETIC = ("add", "sub", "neg", "mul", "pow", "div")
-_Monomial = tuple[tuple[Expr, int], ...]  # factors with their powers, in order of rank
-_Sum = tuple[int, dict[_Monomial, int | float | Fraction]]  # terms as written, terms once they met
+_Sum = tuple[int, Polynomial]  # terms as written, terms once they met
 
 
 def tidy(expr: ExprOrMatrix) -> ExprOrMatrix:
@@ -53,93 +51,57 @@ def _pass(expr: ExprOrMatrix) -> ExprOrMatrix:
 
 def _collected(e: Expr, sums: dict[Expr, _Sum | None]) -> Expr:
     """The sum with its like terms collected, where that makes it shorter."""
-    found = _written_out(e, sums)
+    found = written_out(e, sums, lambda a: _terms(a, sums))
     if found is None or len(found[1]) == found[0]:
         return e
     made = _rebuilt(found[1])
     return made if tree_size(made) < tree_size(e) else e
 
 
-def _written_out(root: Expr, sums: dict[Expr, _Sum | None]) -> _Sum | None:
-    """The terms of an expression, None where there are too many."""
-    waiting = [root]
-    while waiting:
-        e = waiting[-1]
-        missing = [a for a in e.args if a not in sums] if e.op in _ARITHMETIC else []
-        if missing and e not in sums:
-            waiting += missing
-            continue
-        waiting.pop()
-        if e not in sums:
-            sums[e] = _terms(e, [sums[a] for a in e.args] if e.op in _ARITHMETIC else [])
-    return sums[root]
-
-
-def _terms(e: Expr, args: list[_Sum | None]) -> _Sum | None:
+def _terms(e: Expr, sums: dict[Expr, _Sum | None]) -> _Sum | None:
     if e.op == "const":
         return (1, {(): e.value}) if e.value else (0, {})
     scaled = e.op == "div" and e.args[1].op == "const" and e.args[1].value not in (0, inf, -inf)
-    if not e.regular or e.op not in _ARITHMETIC or (e.op == "div" and not scaled):
+    if not e.regular or e.op not in ARITHMETIC or (e.op == "div" and not scaled):
         return 1, {((e, 1),): 1}
+    args = [sums[a] for a in e.args]
     known = [a for a in args if a is not None]
     if len(known) < len(args):
         return None
+    (count, first), (more, second) = known[0], known[-1]
     if e.op == "pow":
-        return _product([known[0]] * e.value) if len(known[0][1]) == 1 or e.value == 2 else (1, {((e, 1),): 1})
+        return _product([known[0]] * e.value) if len(first) == 1 or e.value == 2 else (1, {((e, 1),): 1})
     if e.op == "mul":
         return _product(known)
-    first = known[0]
     if scaled:
-        by = e.args[1].value
-        inverse = 1 / by if isinstance(by, float) else Fraction(1) / by
-        return first[0], {m: k * inverse for m, k in first[1].items()}
+        return count, {m: k * ratio(1, e.args[1].value) for m, k in first.items()}
     if e.op == "neg":
-        return first[0], {m: -k for m, k in first[1].items()}
-    met = dict(first[1])
-    for m, k in known[1][1].items():
-        met[m] = met.get(m, 0) + (k if e.op == "add" else -k)
-    return _limited(first[0] + known[1][0], met)
+        return count, {m: -k for m, k in first.items()}
+    met = plus(first, second, 1 if e.op == "add" else -1)
+    return (count + more, met) if len(met) <= MOST_TERMS else None
 
 
 def _product(factors: list[_Sum]) -> _Sum | None:
     count, terms = factors[0]
     for more, others in factors[1:]:
-        count *= more
-        if len(terms) * len(others) > MOST_TERMS:
+        found = product(terms, others, MOST_TERMS)
+        if found is None:
             return None
-        met: dict[_Monomial, int | float | Fraction] = {}
-        for a, j in terms.items():
-            for b, k in others.items():
-                m = _times(a, b)
-                met[m] = met.get(m, 0) + j * k
-        terms = {m: k for m, k in met.items() if k}
-    return _limited(count, terms)
+        count, terms = count * more, found
+    return count, terms
 
 
-def _limited(count: int, terms: dict[_Monomial, int | float | Fraction]) -> _Sum | None:
-    terms = {m: k for m, k in terms.items() if k}
-    return (count, terms) if len(terms) <= MOST_TERMS else None
-
-
-def _times(a: _Monomial, b: _Monomial) -> _Monomial:
-    powers = dict(a)
-    for e, n in b:
-        powers[e] = powers.get(e, 0) + n
-    return tuple(sorted(powers.items(), key=lambda item: item[0].rank))
-
-
-def _rebuilt(terms: dict[_Monomial, int | float | Fraction]) -> Expr:
+def _rebuilt(terms: Polynomial) -> Expr:
     """The sum of the terms, what all of them share in front."""
     if not terms:
         return const(0)
-    shared: dict[Expr, int] = reduce(
-        lambda a, b: {e: min(n, b[e]) for e, n in a.items() if e in b}, (dict(m) for m in terms)
-    )
+    front = shared(terms)
+    ordered = dict(sorted(terms.items(), key=lambda item: [(e.rank, n) for e, n in item[0]]))
     total: Expr = const(0)
-    for m, k in sorted(terms.items(), key=lambda item: [(e.rank, n) for e, n in item[0]]):
-        total = add(total, mul(const(k), _monomial({e: n - shared.get(e, 0) for e, n in m})))
-    return mul(_monomial(shared), total)
+    for m, k in over(ordered, front).items():
+        total = add(total, mul(const(k), _monomial(m)))
+    return mul(_monomial(front), total)
 
 
-def _monomial(powers: dict[Expr, int]) -> Expr:
-    return reduce(mul, (power(e, n) for e, n in powers.items() if n), const(1))
+def _monomial(m: Monomial) -> Expr:
+    return reduce(mul, (power(e, n) for e, n in m), const(1))

@@ -11,7 +11,7 @@ from polhode.graph.compact import compact
 from .generic import Point, sampled
 
 BY_COFACTORS = 4  # unknowns up to which the only poles are those of the determinant
-VANISHING = 1e-11
+VANISHING = 1e-11  # against the largest entry of its row
 
 _ZERO = as_expr(0)
 
@@ -31,7 +31,8 @@ def eliminate(A: Matrix, B: Matrix, points: Sequence[Point]) -> Matrix:
     A, B = compact(A), compact(B)
     values = sampled(A, points)
     values = values[np.isfinite(values).all(axis=(1, 2))]
-    zero = np.abs(values).max(axis=0) <= VANISHING * np.abs(values).max(initial=0)
+    size = np.abs(values).max(axis=0)
+    zero = size <= VANISHING * size.max(axis=1, keepdims=True, initial=0)
     left = {i: {j: A[i, j] for j in range(n) if not zero[i, j]} for i in range(n)}
     right = {i: [*B[i]] for i in range(n)}
     order = _peel(left)

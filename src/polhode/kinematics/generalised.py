@@ -47,7 +47,7 @@ def generalised(
         jacobian([*defined.values(), *rows.psi], base.u),
     )
     kept = _kept(base, rows, points)
-    repeated = [label for i, label in enumerate(rows.labels) if i not in kept]
+    repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
     completing = _completing(base, defined, rows, kept, points)
     free = recast(base, defined, selected(rows, completing), repeated=repeated, points=points)
     rest = selected(rows, [i for i in kept if i not in completing])

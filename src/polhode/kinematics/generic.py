@@ -24,6 +24,7 @@ from polhode.graph import (
     matrix,
     op_counts,
     substitute,
+    topological,
     vector,
 )
 from polhode.graph.compact import compact
@@ -36,6 +37,7 @@ ITERATIONS = 60
 FEW = 400  # choices of dependent speeds that are all compared
 SMALL = 1e-8  # of a row of length 1: below it the row repeats others
 POLE = 1e6  # of an entry that has one nearby
+CANCELLED = 1e-12  # of the terms of a sum: below it the sum is zero
 CLEAR = 0.05  # above it the row is independent without doubt
 
 Point = dict[Expr, float]
@@ -121,12 +123,33 @@ def finite(points: list[Point], m: Matrix) -> list[Point]:
 
 
 def offset(rows: Matrix, speeds: Matrix, points: Sequence[Point]) -> Matrix:
-    """The part of linear expressions without speeds; exactly zero where it vanishes at the points."""
+    """The part of linear expressions without speeds; exactly zero where its terms cancel at the points."""
     import numpy as np
 
     found = compact(substitute(rows, dict.fromkeys(speeds, 0)))
-    values = np.nan_to_num(sampled(found, points), nan=0.0, posinf=0.0, neginf=0.0)
-    return vector([e if np.abs(x).max() > 1e-12 else 0 for e, x in zip(found, values.T, strict=True)])
+    values, sizes = (np.nan_to_num(sampled(m, points), posinf=0, neginf=0).T for m in (found, _uncancelled(found)))
+    return vector([e if (np.abs(x) > CANCELLED * n).any() else 0 for e, x, n in zip(found, values, sizes, strict=True)])
+
+
+def _uncancelled(rows: Matrix) -> Matrix:
+    """The entries with every term of their sums positive: what a sum that cancels is small against."""
+    size: dict[Expr, Expr] = {}
+    for e in topological(rows):  # operands before what uses them
+        args = [size[a] for a in e.args]
+        match e.op:
+            case "add" | "sub":
+                size[e] = args[0] + args[1]
+            case "mul":
+                size[e] = args[0] * args[1]
+            case "div":
+                size[e] = args[0] / abs(e.args[1])
+            case "neg":
+                size[e] = args[0]
+            case "pow":
+                size[e] = args[0] ** e.value
+            case _:
+                size[e] = abs(e)
+    return rows.map(size.__getitem__)
 
 
 def independent_rows(rows: Any, given: int = 0, most: int | None = None) -> list[int]:
@@ -171,7 +194,7 @@ def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
 
     rest = [j for j in range(rows.shape[2]) if j not in dependent]
     singular, worst = 0, 1.0
-    for sample in rows:
+    for sample in rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300):
         A = sample[:, dependent]
         if not np.isfinite(sample).all() or np.linalg.cond(A) > 1e8:
             singular += 1

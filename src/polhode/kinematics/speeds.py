@@ -35,7 +35,7 @@ class Recast(Kinematics):
     base      : in the speeds v of the joints
     defined   : every speed of the analyst as an expression of v, dependent ones too
     embedded  : the rows that always hold, written in v; those that repeat others are not among them
-    repeated  : labels of the rows that were left out because they repeat others
+    repeated  : the rows that were left out because their speeds repeat those of others
     G, g      : v = G u + g
     free      : the same before the constraints were embedded among the speeds, None where none were
     dependent : speeds of `free` that were eliminated, u_D = D u + E
@@ -44,7 +44,7 @@ class Recast(Kinematics):
     base: Kinematics
     defined: dict[Expr, Expr]
     embedded: Constraints
-    repeated: tuple[str, ...]
+    repeated: Constraints
     G: Matrix
     g: Matrix
     free: Recast | None
@@ -113,7 +113,7 @@ def recast(
     defined: dict[Expr, Expr],
     held: Constraints,
     *,
-    repeated: Sequence[str],
+    repeated: Constraints,
     points: Sequence[Point],
 ) -> Recast:
     """Solve the definitions, and as many constraints as complete them, for the speeds of the joints."""
@@ -125,7 +125,7 @@ def recast(
     else:
         inverse = eliminate(matrix([*Y.rows(), *held.J.rows()]), identity(n), points)
         G, g = inverse[:, :k], compact(inverse @ -offset(vector([*meaning, *held.psi]), v, points))
-    return _made(base, defined, held, tuple(repeated), u, G, g)
+    return _made(base, defined, held, repeated, u, G, g)
 
 
 def embed(
@@ -156,7 +156,7 @@ def pfaffian(free: Recast, rows: Constraints, points: Sequence[Point]) -> tuple[
     return compact(jacobian(psi, free.u)), offset(psi, free.u, points)
 
 
-def _made(base: Kinematics, defined: dict[Expr, Expr], held: Constraints, repeated: tuple[str, ...],
+def _made(base: Kinematics, defined: dict[Expr, Expr], held: Constraints, repeated: Constraints,
           u: Matrix, G: Matrix, g: Matrix) -> Recast:  # fmt: skip
     speeds = compact(G @ u + g)
     quasi = dict(zip(base.u, speeds, strict=True))

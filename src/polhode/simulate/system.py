@@ -163,8 +163,9 @@ def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
     if not isinstance(kin, Recast):
         return kin, eq.constraints
     base = replace(kin.base, model=kin.model)
-    embedded = selected(kin.embedded, [i for i, h in enumerate(kin.embedded.holonomic) if h])
-    return base, joined(constrain(base), embedded)
+    # rows that repeat the speeds of others may contradict their positions
+    embedded = joined(kin.embedded, kin.repeated)
+    return base, joined(constrain(base), selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))
 
 
 def row_sizes(J: np.ndarray) -> np.ndarray:

@@ -161,6 +161,22 @@ def test_rows_that_repeat_others_are_left_out_and_named():
     assert eq.reaction("middle") == ph.vector([0])
 
 
+def test_momentum_about_the_vertical_as_a_speed_keeps_its_sine():
+    """M and c of a spherical pendulum near the vertical, where 1 - cos^2 has no digits."""
+    m1, m2, l1, l2, th, h = ph.symbols("m1 m2 l1 l2 th h")
+    build = ph.Builder("spherical pendulum")
+    build.body("turn", joint=ph.revolute("z", name="phi"), mass=0)
+    build.body("rod", parent="turn", joint=ph.revolute("y", name="th"), mass=m1, com=(0, 0, -l1))
+    build.body("bob", parent="rod", at=(0, 0, -l2), joint=ph.weld(), mass=m2)
+    J = l1**2 * m1 + l2**2 * m2
+    speeds = {"h": J * ph.sin(th) ** 2 * ph.symbol("phi_dot"), "w": ph.symbol("th_dot")}
+    eq = ph.formulate(build.build(), speeds=speeds)
+    assert eq.M[0, 0] == 1 / (J * ph.sin(th) ** 2)
+    values = {"m1": 1.0, "m2": 2.0, "l1": 0.3, "l2": 0.5, "th": 1e-9, "h": 1e-9, "w": 0.1}
+    expected = -(h**2) * ph.cos(th) / (J * ph.sin(th) ** 3)
+    assert ph.evaluate(eq.c[1], values) == pytest.approx(ph.evaluate(expected, values), rel=1e-6)
+
+
 def test_couplings_are_embedded_like_constraints():
     build = ph.Builder("coupled")
     for name in "ab":
@@ -189,6 +205,11 @@ ERRORS = [
     ({"independent": ["q1_dot"]}, ValueError, "Name the constraints"),
     ({"embed": ["gear"], "embed_by": "magic"}, ValueError, '"recombination"'),
     ({"embed_by": "recombination"}, ValueError, "Name constraints with embed="),
+    (
+        {"speeds": {"u1": v1}, "embed": ["gear"], "embed_by": "recombination"},
+        ValueError,
+        "only complete the definitions of 'u1'.* Define the dependent speeds too, 1 more, or use embed_by",
+    ),
     ({"embed": ["gear"], "method": "denoc"}, ValueError, 'method="kane"'),
 ]
 

@@ -25,6 +25,8 @@ a, b, c, d, x, y = symbols("a b c d x y")
         (0 * a / sin(x), 0 * a),
         (a / sqrt(b) ** 2 + sqrt(c) ** 3 / c, a / b + sqrt(c)),
         (a * cos(x) ** 2 / sqrt(cos(x) ** 2) ** 2, a),
+        (a / (b * sin(x) ** 2 + c - c * cos(x) ** 2), a / ((b + c) * sin(x) ** 2)),
+        (a * (1 - cos(x) ** 2) * (b + c * cos(x) ** 2) / (b * sin(x) ** 2 + c * sin(x) ** 2 * cos(x) ** 2), a),
     ],
 )
 def test_what_cancels_is_gone(long, short):
@@ -41,6 +43,38 @@ def test_a_sum_with_a_pole_stays_equal_where_it_exists():
     e = (a + b / sin(x)) / (1 + 1 / sin(x)) - tan(y) * sqrt(a) / b
     values = {"a": 0.3, "b": 0.7, "x": 1.1, "y": 0.2}
     assert evaluate(compact(e), values) == pytest.approx(evaluate(e, values))
+
+
+@pytest.mark.parametrize(
+    "e",
+    [
+        (a * b * c + a * b * d + a * b * y) / sin(x) ** 2,
+        a * sin(x) / (b * sin(x) ** 2 + c * sin(x) ** 2),
+        (a * b + a * c) / (0.1 * sin(x) ** 4 * b + 0.2 * sin(x) ** 2 * b),
+        (a * b + a * c + a * d) / (sin(x) ** 3 * cos(y) + c * sin(x) ** 3),
+    ],
+)
+def test_near_a_pole_no_digits_are_lost(e):
+    values = {"a": 0.3, "b": 0.7, "c": 0.4, "d": -0.2, "x": 1e-9, "y": 0.2}
+    assert compact(e) != e
+    assert evaluate(compact(e), values) == pytest.approx(evaluate(e, values), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("e", "zeros"),
+    [
+        ((a * x + a * y + a * d) / ((c + sin(c) + y) / (y**2 * sin(c))), "c"),
+        ((2 * b - sin(x)) / (a * b / x + c * sin(y) / (sin(x) * sin(y))), "x"),
+    ],
+)
+def test_what_is_zero_because_its_denominator_is_infinite_stays_so(e, zeros):
+    values = {name: 0.0 if name in zeros else 0.3 + 0.1 * i for i, name in enumerate("abcdxy")}
+    assert evaluate(e, values) == evaluate(compact(e), values) == 0
+
+
+def test_what_divides_in_a_denominator_comes_up():
+    e = (a * x + a * y) / ((c + y) / (b * sin(c)) + 1 / b)
+    assert str(compact(e)) == "a*b*(x + y)*sin(c)/(c + sin(c) + y)"
 
 
 def test_nothing_is_made_longer():

@@ -9,7 +9,7 @@ import polhode as ph
 from polhode.graph import cos, evaluate, identity, matrix, sin, symbols
 from polhode.kinematics import derive
 from polhode.kinematics.eliminate import eliminate
-from polhode.kinematics.generic import dependent_columns, generic_points, growth, independent_rows, sampled
+from polhode.kinematics.generic import dependent_columns, generic_points, growth, independent_rows, offset, sampled
 
 X = symbols("x1 x2 x3 x4 x5 x6 x7 x8")
 
@@ -45,6 +45,47 @@ def test_what_stands_alone_needs_no_determinant():
         "[[-cos(x3)/sin(x2), sin(x3)/sin(x2), 0], [sin(x3), cos(x3), 0],"
         " [cos(x2)*cos(x3)/sin(x2), -cos(x2)*sin(x3)/sin(x2), 1]]"
     )
+
+
+def test_rows_of_any_size_count():
+    big, small = 10**6, 1e-6
+    A = matrix([[big * sin(X[0]), big], [small, -small * cos(X[1])]])
+    found = eliminate(A, identity(2), points())
+    for point in points():
+        a, b = (np.reshape(evaluate(m, point), m.shape) for m in (A, found))
+        assert np.allclose(b @ a, np.eye(2), atol=1e-9)
+    assert growth(sampled(A, points()), [0, 1])[0] == 0
+
+
+@pytest.mark.parametrize("kept", ["a_dot", "c_dot"])
+def test_constraints_of_any_size_are_embedded(kept):
+    a, b, c = ph.symbols("a_dot b_dot c_dot")
+    build = ph.Builder("scaled")
+    for name in "abc":
+        build.body(name, joint=ph.revolute("y", name=name), mass=1, com=(1, 0, 0))
+    build.constraint(1e6 * (a + b), name="large")
+    build.constraint(1e-6 * (a + 2 * c - b), name="small")
+    eq = ph.formulate(build.build(), embed=True, independent=[kept])
+    assert eq.kane.independent == (kept,)
+    assert evaluate(eq.M[0, 0], {}) == pytest.approx(3)
+
+
+def test_what_is_small_is_kept_and_what_cancels_is_not():
+    x, y, u = X[0], X[1], X[7]
+    small = 1e-15 * sin(x)
+    cancels = sin(x + y) - sin(x) * cos(y) - cos(x) * sin(y)
+    row = ph.vector([u + small, u - cancels, 2 * u + 1e9 * cancels / cos(x), u + small * (cancels + 2)])
+    found = offset(row, ph.vector([u]), points())
+    assert found[:3] == ph.vector([small, 0, 0])
+    assert found[3] != 0
+
+
+def test_a_coordinate_follows_the_smallest_law():
+    build = ph.Builder("shaken")
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("b", parent="a", joint=ph.revolute("y", name="y"), mass=1, com=(1, 0, 0))
+    build.prescribe("x", 1e-12 * sin(ph.TIME))
+    assert ph.formulate(build.build(), embed=True).kane.dependent == {"x_dot": 1e-12 * cos(ph.TIME)}
 
 
 def test_rows_that_repeat_others_are_found():

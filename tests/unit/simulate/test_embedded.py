@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.simulate import AssemblyError
 from tests.mechanisms import four_bar
 
 GUESS = {"a": -1.0, "b": 1.0, "c": -1.0}
@@ -23,7 +24,7 @@ def test_an_embedded_loop_stays_closed(way, method):
     expected = ph.simulate(held, q0, u0, t_end=0.8, method=method, **options)
     traj = ph.simulate(found, start, speeds, t_end=0.8, method=method, **options)
     np.testing.assert_allclose(traj.q, expected.q, atol=1e-6 if method == "rk4" else 1e-7)
-    assert traj.residuals.shape == (501, 2)
+    assert traj.residuals.shape == expected.residuals.shape == (501, 5)  # rows that repeat others are watched too
     assert all(name.startswith("close.") for name in traj.constraint_names)
     assert np.abs(traj.residuals).max() < 1e-12
 
@@ -61,3 +62,34 @@ def test_an_open_start_of_an_embedded_loop_is_refused():
     dyn = ph.formulate(four_bar(), embed=True).compile()
     with pytest.raises(ValueError, match=r"position does not satisfy 'close\..*assemble"):
         ph.simulate(dyn, {"a": 0.3}, t_end=1.0)
+
+
+def two_rows(apart):
+    """Two bodies that turn alike, said twice; the second time with an angle between them."""
+    build = ph.Builder("two")
+    for name in "ab":
+        build.body(name, joint=ph.revolute("y", name=name), mass=1, com=(1, 0, 0))
+    build.coupling("a", of="b")
+    build.constraint(ph.symbol("a") - ph.symbol("b") - apart, name="again")
+    return ph.formulate(build.build(), embed=True)
+
+
+def test_rows_that_repeat_speeds_and_contradict_positions_are_found():
+    eq = two_rows(apart=1)
+    assert eq.kane.repeated == ("again",)
+    dyn = eq.compile()
+    with pytest.raises(AssemblyError, match=r"'again'.* cannot be satisfied in its positions"):
+        ph.assemble(dyn)
+    with pytest.raises(ValueError, match="position does not satisfy 'again'"):
+        ph.simulate(dyn, t_end=1.0)
+
+
+def test_rows_that_repeat_others_leave_the_motion_alone():
+    eq = two_rows(apart=0)
+    assert eq.kane.repeated == ("again",)
+    start = ph.assemble(eq.compile(), {"a": 0.4, "b": 0.2})
+    np.testing.assert_allclose(start.q, 0.3)
+    traj = ph.simulate(eq.compile(), *start, t_end=1.0)
+    np.testing.assert_allclose(traj.q[:, 0], traj.q[:, 1], atol=1e-12)
+    assert traj.constraint_names == ("coupling of a", "again")
+    assert np.abs(traj.residuals).max() < 1e-12
