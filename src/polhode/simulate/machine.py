@@ -28,7 +28,7 @@ EXACT = 1e-14  # needs no correction
 GOOD = 1e-9  # the largest of positions that may be left, where coordinates are about 1 or less
 FAIR = 1e-6  # the same of speeds; weak rows are left out of their corrections
 REDUNDANT = 1e-8  # a row that has less than this of its own repeats others
-WEAK = 3e-5  # with less than this, as near a singular position, it is left out: noise grows like its inverse square
+WEAK = 1e-4  # with less than this, as near a singular position, it is left out: noise grows like its inverse square
 
 
 class Held(NamedTuple):
