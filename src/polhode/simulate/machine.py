@@ -127,10 +127,10 @@ def _parts(h: Any, nq: int, nu: int) -> Any:
 
 @helper
 def _gather(h: Any, J: np.ndarray, rest: np.ndarray) -> int:
-    """Put the active rows J v = -rest into the table, brought to one size; return how many."""
+    """Put the active rows J v = -rest that are not 0 into the table, brought to one size; return how many."""
     count, n = 0, J.shape[1]
     for i in range(len(J)):
-        if h.active[i]:
+        if h.active[i] and not _is_zero(J[i]):
             scale = _scale(h, J, i)
             for j in range(n):
                 h.table[count, j] = J[i, j] * scale
@@ -138,6 +138,14 @@ def _gather(h: Any, J: np.ndarray, rest: np.ndarray) -> int:
             h.rows[count] = i
             count += 1
     return count
+
+
+@helper
+def _is_zero(row: np.ndarray) -> bool:
+    for j in range(row.size):  # noqa: SIM110 - Numba has no all() of this kind
+        if row[j] != 0.0:
+            return False
+    return True
 
 
 @helper
@@ -263,9 +271,9 @@ def _turned(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         return OK
     psi, J = _speeds(m, h, t, x)
     h.sizes[RANK] = _grown(h, J, psi, h.sizes[RANK])
-    worst = _largest(h, J, psi)
+    worst, reach = _largest(h, J, psi), _reach(x, m.nq, x.size)
     for _ in range(2):
-        if worst <= EXACT:
+        if worst <= EXACT * reach:
             break
         if not _shortest(h, J, psi, h.sizes[RANK]):
             return TORN
@@ -273,12 +281,14 @@ def _turned(m: Any, h: Any, t: float, x: np.ndarray) -> int:
             x[m.nq + i] += h.trial[m.nq + i]
         psi, J = _speeds(m, h, t, x)
         worst = _largest(h, J, psi)
-    return OK if worst <= FAIR * _reach(x, m.nq, x.size) else TORN
+    return OK if worst <= FAIR * reach else TORN
 
 
 @helper
 def _grown(h: Any, J: np.ndarray, rest: np.ndarray, rank: int) -> int:
     """Count the independent rows: rows that repeated others where a run started may have something to say here."""
+    if rank >= min(len(J), J.shape[1]):
+        return rank
     count = _gather(h, J, rest)
     most = min(count, J.shape[1])
     if rank >= most:
