@@ -273,7 +273,7 @@ def _turned(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     h.sizes[RANK] = _grown(h, J, psi, h.sizes[RANK])
     worst, reach = _largest(h, J, psi), _reach(x, m.nq, x.size)
     for _ in range(2):
-        if worst <= EXACT * reach:
+        if worst <= EXACT:
             break
         if not _shortest(h, J, psi, h.sizes[RANK]):
             return TORN
