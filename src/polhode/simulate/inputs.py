@@ -102,6 +102,8 @@ class Inputs:
 
         def callback(time: Any, x: Any, tau: Any) -> None:
             try:
+                if self.failure is not None:  # do not ask again
+                    raise self.failure
                 target = np.ctypeslib.as_array(tau, (nu,))
                 state = np.ctypeslib.as_array(x, (nq + nu,))
                 target[:] = self.call(function, float(time[0]), state[:nq], state[nq:])

@@ -36,7 +36,7 @@ class Held(NamedTuple):
 
     sizes     : see ROWS and the following
     active    : 1 for each row that holds
-    size      : the largest entry that each row had so far, so that units do not matter
+    size      : the largest entry that each row had so far, so that units do not matter; last that of all rows
     table     : (held, n + 2), n the larger of nu and nv: rows being eliminated, and what they must give
     rows, columns : their order in the elimination; the first `rank` columns are dependent
     normal    : (n, n), and step, trial : (n,), (nq + n,), room
@@ -150,11 +150,13 @@ def _is_zero(row: np.ndarray) -> bool:
 
 @helper
 def _scale(h: Any, J: np.ndarray, i: int) -> float:
-    """One by the largest entry that a row had so far; a row that vanishes becomes weak."""
+    """One by the largest entry that a row had so far; a row that vanishes becomes weak, one of rounding stays small."""
+    last = h.size.size - 1
     for j in range(J.shape[1]):
         if abs(J[i, j]) < np.inf:
             h.size[i] = max(h.size[i], abs(J[i, j]))
-    return 1.0 / h.size[i] if h.size[i] > 0.0 else 1.0
+    h.size[last] = max(h.size[last], h.size[i])
+    return 1.0 / h.size[i] if h.size[i] > 1e-12 * max(1.0, h.size[last]) else 1.0
 
 
 @helper

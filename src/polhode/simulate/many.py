@@ -111,6 +111,7 @@ def simulate_many(
         raise ValueError('output is "steps", which differ from state to state. Give times or a spacing.')
     each = np.ndim(tau) == 2
     rows = _rows(tau, len(eq.u), "tau") if each else [tau] * len(q)
+    rows = np.repeat(rows, len(q), axis=0) if each and len(rows) == 1 else rows
     if len(rows) != len(q):
         raise ValueError(f"tau has {len(rows)} rows, expected one row, or one for each of the {len(q)} states.")
     inputs = read_inputs(None if each else tau, eq)
@@ -121,7 +122,7 @@ def simulate_many(
             forces = np.asarray(rows, dtype=float) if each else inputs.constant
             return _in_lanes(system, inputs, q, u, t, forces, options.get("p"), method, step, threads)
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    return _one_by_one(partial(simulate, dynamics, **options), q, u, rows, threads)
+    return _one_by_one(partial(simulate, dynamics, **options), q, u, t, rows, threads)
 
 
 def _rows(given: Any, n: int, what: str) -> np.ndarray:
@@ -194,29 +195,30 @@ def _outcome(row: np.ndarray, t: np.ndarray, names: Any, interrupted: bool) -> O
     )
 
 
-def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, tau: Any, threads: int) -> Bundle:
+def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, t: np.ndarray, tau: Any, threads: int) -> Bundle:
     """Any method, each state for itself."""
     with stoppable():
         states = list(zip(range(len(q0)), q0, u0, tau, strict=True))
         first = _single(run, states[0])  # compiled once, before the threads need it
         found = [first, *shared_out(partial(_single, run), states[1:], threads)]
-    longest = max(found, key=len)
-    k = len(longest)
 
     def stacked(name: str) -> np.ndarray:
-        rows = [getattr(traj, name) for traj in found]
-        blank = [np.full((k - len(row), row.shape[1]), np.nan) for row in rows]
-        return np.stack([np.concatenate(pair) for pair in zip(rows, blank, strict=True)])
+        """Rows at the times t; what a run added where it stopped stays in it."""
+        rows = np.full((len(found), len(t), getattr(first, name).shape[1]), np.nan)
+        for row, traj in zip(rows, found, strict=True):
+            k = min(int(np.searchsorted(t, traj.outcome.time, side="right")), len(traj))
+            row[:k] = getattr(traj, name)[:k]
+        return rows
 
     return Bundle(
-        dynamics=longest.dynamics,
-        t=longest.t,
+        dynamics=first.dynamics,
+        t=t,
         q=stacked("q"),
         u=stacked("u"),
         tau=stacked("tau"),
-        parameters=longest.parameters,
+        parameters=first.parameters,
         outcomes=tuple(traj.outcome for traj in found),
-        statistics={"method": longest.statistics["method"]},
+        statistics={"method": first.statistics["method"]},
         runs=tuple(found),
     )
 

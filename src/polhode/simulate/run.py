@@ -98,7 +98,7 @@ def method_of(name: str, step: float | None, t0: float, t_end: float | None) -> 
     found = METHODS[name]
     if found.fixed and step is None:
         raise ValueError(f"Method {name!r} has a fixed step, found none. Give step=1e-3, or what suits.")
-    if found.fixed and not (_is_number(step) and 0 < step <= t_end - t0):
+    if found.fixed and not (_is_number(step) and 0 < step <= (t_end - t0) * (1 + 1e-12)):
         raise ValueError(f"step is {step!r:.60}, expected more than 0 and at most the {t_end - t0:g} s to simulate.")
     if not found.fixed and step is not None:
         raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
@@ -132,7 +132,7 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
     if found.ndim == 0:
         if not 0 < found < np.inf:
             raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
-        if found > t_end - t0:
+        if found > (t_end - t0) * (1 + 1e-12):
             raise ValueError(f"output is {output!r:.60}, a spacing longer than the {t_end - t0:g} s to simulate.")
         whole = int((t_end - t0) / found * (1 + 1e-12))
         if whole > MOST:
@@ -198,7 +198,7 @@ class _Run:
     def go(self, seen: Callable[[float], None]) -> int:
         """Integrate until the end, a failure, or Ctrl-C."""
         began = time.perf_counter()
-        status, sample, budget = MORE, 0, 200
+        status, sample, budget = MORE, 0, 1
         if self.every_step:
             self._record_first()
         with suppress(KeyboardInterrupt), stoppable() as wish:
@@ -210,7 +210,9 @@ class _Run:
                 if self.inputs.sampled is not None:
                     period = self.inputs.sampled.period
                     if self.clock[0] >= self.t0 + sample * period:
-                        self._sample()
+                        if not self._sample():
+                            status = NOT_FINITE
+                            break
                         sample += 1
                     stop = min(stop, self.t0 + sample * period)
                 self.clock[2] = stop
@@ -222,7 +224,7 @@ class _Run:
                     raise self.inputs.failure
                 spent = time.perf_counter() - tick
                 if status == MORE and spent > 0:
-                    budget = int(np.clip(budget * PATIENCE / spent, 10, 1e9)) if spent > 1e-4 else budget * 10
+                    budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else budget * 10
                 if status == DONE and stop < self.t_end:
                     status = MORE
                 if status == MORE and self._stuck():
@@ -254,16 +256,16 @@ class _Run:
         self.grid[0], self.rows[0] = self.t0, self.x
         self.counts[0] = 1
 
-    def _sample(self) -> None:
+    def _sample(self) -> bool:
+        """Ask a sampled controller; False where it gives no number."""
         nq, t = self.machine.nq, float(self.clock[0])
         assert self.inputs.sampled is not None
         found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq:])
         if self.inputs.not_finite is not None:
-            raise ValueError(
-                f"The controller gave a force on {self.inputs.not_finite[1]!r} that is NaN or infinite at t = {t:g}."
-            )
+            return False
         self.machine.tau[:] = found
         self.counts[5] = 0  # the rate at this state changed with the force
+        return True
 
     def _keep_forces(self) -> None:
         """Keep the force of a controller for the rows that are new."""
@@ -281,7 +283,7 @@ class _Run:
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
         if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
             t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
-            self.forces.append(self.machine.tau.copy())
+        self.forces += [self.machine.tau.copy()] * (len(t) - len(self.forces))
         nq, m = machine.nq, len(system.constraints)
         tau = self._tau(t, x)
         residuals = None

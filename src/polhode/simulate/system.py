@@ -146,7 +146,7 @@ class System:
         return Held(
             sizes=np.array([nv, m, rows, 0, 0, 0], dtype=np.int64),
             active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
-            size=np.zeros(rows),
+            size=np.zeros(rows + 1),
             table=np.zeros((rows, n + 2)),
             rows=np.zeros(rows, dtype=np.int64),
             columns=np.arange(n, dtype=np.int64),

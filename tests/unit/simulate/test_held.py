@@ -101,3 +101,29 @@ def test_scales_of_rows_do_not_change_accelerations():
         found.append(ph.simulate(dyn, t_end=0.1).accelerations)
     np.testing.assert_allclose(found[0], found[1], atol=1e-9)
     np.testing.assert_allclose(found[0][0], [-4.905, 0, -4.905], atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", [(1, 2, 3), (0.3, -1, 0.2)])
+@pytest.mark.parametrize("embed", [False, True])
+def test_rows_of_rounding_are_no_rows(axis, embed):
+    """A hinge about an oblique axis: its tilts repeat others, and are not exactly 0."""
+    n = np.array(axis) / np.linalg.norm(axis)
+    a = np.cross(n, [0, 0, 1])
+    a /= np.linalg.norm(a)
+    b = np.cross(n, a)
+    build = ph.Builder("parallelogram")
+    inertia = (0.1, 0.1, 0.1)
+    for i in (0, 1):
+        joint = ph.revolute(tuple(n), name=f"c{i}")
+        build.body(f"c{i}", at=tuple(a * i), joint=joint, mass=1, com=tuple(b / 2), inertia=inertia)
+    joint = ph.revolute(tuple(n), name="r")
+    build.body("r", parent="c0", at=tuple(b), joint=joint, mass=1, com=tuple(a / 2), inertia=inertia)
+    build.marker("e", body="r", at=tuple(a))
+    build.marker("t", body="c1", at=tuple(b))
+    build.loop("e", "t", "hinge", axis=tuple(n), name="L")
+    dyn = ph.formulate(build.build(), embed=embed).compile()
+    traj = ph.simulate(dyn, *ph.assemble(dyn), t_end=0.5, reacting=True)
+    assert traj.outcome.finished
+    np.testing.assert_allclose(traj["c0"], traj["c1"], atol=1e-7)
+    if not embed:
+        assert np.abs(traj.reactions).max() < 1e3

@@ -74,8 +74,6 @@ def test_what_a_control_raises_comes_through():
             ph.simulate(cart(), t_end=1.0, tau=tau)
     with pytest.raises(ValueError, match=r"shape \(2,\) at t = 0, expected \(1,\)"):
         ph.simulate(cart(), t_end=1.0, tau=lambda t, q, u: [1, 2])
-    with pytest.raises(ValueError, match="'x_dot' that is NaN"):
-        ph.simulate(cart(), t_end=1.0, tau=ph.Sampled(lambda t, q, u: [np.nan], 0.1))
 
 
 def raised():
@@ -92,11 +90,11 @@ def test_ctrl_c_returns_what_there_is(press):
 
     for tau in (ph.Sampled(stop, 0.1), stop):
         pressed = []
-        traj = ph.simulate(cart(), t_end=10.0, tau=tau, longest=0.02)
+        traj = ph.simulate(cart(), t_end=1e4, tau=tau, longest=0.02)
         assert not traj.outcome.finished
         assert "Interrupted at t =" in traj.outcome.reason
-        assert 0.5 < traj.t[-1] < 10
-        np.testing.assert_allclose(traj["x"], traj.t**2 / 4, atol=1e-12)
+        assert 0.4 < traj.t[-1] < 1e4
+        np.testing.assert_allclose(traj["x"], traj.t**2 / 4, rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
@@ -289,8 +287,28 @@ def test_a_run_that_stops_before_its_first_output_gives_where_it_stopped():
 
 
 def test_a_control_that_gives_nan_is_blamed():
-    traj = ph.simulate(cart(), t_end=1.0, tau=lambda t, q, u: [np.nan if t > 0.5 else 1.0])
-    assert "control gave a force on 'x_dot'" in traj.outcome.reason
+    def control(t, q, u):
+        return [np.nan if t > 0.5 else 1.0]
+
+    for tau in (control, ph.Sampled(control, 0.1)):
+        traj = ph.simulate(cart(), t_end=1.0, tau=tau)
+        assert "control gave a force on 'x_dot'" in traj.outcome.reason
+        assert 0.4 < traj.t[-1] < 0.7
+
+
+def test_motions_that_stop_stand_at_their_times():
+    many = ph.simulate_many(
+        cart(), [[3.0], [0.1]], t_end=2.0, method="dop853", output=0.5, tau={"x_dot": "x**3"}, threads=2
+    )
+    np.testing.assert_array_equal(many.t, [0, 0.5, 1, 1.5, 2])
+    assert np.isnan(many.q[0, 2:]).all()
+    assert np.isfinite(many.q[1]).all()
+    assert many[0].t[-1] == many[0].outcome.time < 1
+
+
+def test_spans_that_round():
+    assert len(ph.simulate(cart(), t0=0.8, t_end=0.9, output=0.1)) == 2
+    assert len(ph.simulate(cart(), t_end=0.3, output=0.1 * 3, method="rk4", step=0.1 * 3)) == 2
 
 
 def test_forces_as_text():
@@ -322,7 +340,8 @@ def test_ctrl_c_on_many_states():
         signal.raise_signal(signal.SIGINT)
 
     q0 = np.zeros((64, 1))
-    for options in ({"step": 1e-6}, {"method": "dop853", "longest": 1e-6}):
+    control = ph.Sampled(lambda t, q, u: -u, 0.01)
+    for options in ({"step": 1e-6}, {"method": "dop853", "longest": 1e-6}, {"step": 1e-3, "tau": control}):
         thread = threading.Thread(target=press)
         thread.start()
         many = ph.simulate_many(pendulum(), q0, t_end=1000.0, threads=2, **options)
