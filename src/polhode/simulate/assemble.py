@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polhode.compile import Function
 from polhode.equations import Dynamics, formulate
 from polhode.model import Model
 from polhode.model.errors import closest
@@ -77,29 +76,22 @@ class _Solver:
         self.holonomic = np.array(system.held.holonomic, dtype=bool)
         self.size = np.zeros(len(self.holonomic))  # of the rows, by which residuals are measured
 
-    def _written(self, code: Function | None, x: np.ndarray, rows: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals and their J; no rows where there is no code."""
-        found = np.zeros(0) if code is None else np.nan_to_num(code(self.t, x, self.p), nan=_NOWHERE)
-        return found[:rows], found[rows:].reshape(rows, n)
-
     def closure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of positions, and their J in the speeds of the joints."""
-        x = np.append(q, np.zeros(self.nu))
-        phi, J = self._written(self.system.closure, x, len(self.holonomic), self.nv)
+        found = self.system.positions(self.t[0], np.append(q, np.zeros(self.nu)), self.p)
+        phi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in found)
         self.size = np.maximum(self.size, np.abs(J).max(axis=1, initial=0))
         size = np.where(self.size > 1e-9, self.size, 1.0)[self.holonomic]
         return phi[self.holonomic] / size, J[self.holonomic] / size[:, None]
 
     def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of speeds, and their J."""
-        return self._written(self.system.residuals, np.append(q, u), len(self.system.constraints), self.nu)
+        psi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in self.system.speeds(self.t[0], np.append(q, u), self.p))
+        return psi, J
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion along the speeds of the joints."""
-        found = q + self.system.moves(self.t, np.concatenate([q, step]), self.p)
-        for first in self.system.quaternions():
-            found[first : first + 4] /= np.linalg.norm(found[first : first + 4])
-        return np.asarray(found)
+        return self.system.unit(q + self.system.moves(self.t, np.concatenate([q, step]), self.p))
 
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""

@@ -50,18 +50,12 @@ def own_power(traj: Trajectory) -> Expr:
 
 def work(traj: Trajectory) -> np.ndarray:
     """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move."""
-    steps = _simpson(traj)
+    start, middle, end = traj.powers
+    steps = np.diff(traj.t)[:, None] / 6 * (start + 4 * middle + end)
     return np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
 
 
-def _simpson(traj: Trajectory) -> np.ndarray:
-    h = np.diff(traj.t)[:, None]
-    start, middle, end = _powers(traj)
-    found: np.ndarray = h / 6 * (start + 4 * middle + end)
-    return found
-
-
-def _powers(traj: Trajectory) -> np.ndarray:
+def powers(traj: Trajectory) -> np.ndarray:
     """Power at the start, the middle and the end of every interval, (3, k - 1, 3)."""
     eq = traj.dynamics.equations
     found = np.zeros((3, len(traj) - 1, 3))
@@ -87,10 +81,10 @@ def _powers(traj: Trajectory) -> np.ndarray:
 
 def _vague(traj: Trajectory) -> float:
     """How much work may be wrong because outputs are far apart, from the difference to the trapezoidal rule."""
-    powers, h = _powers(traj).sum(axis=2), np.diff(traj.t)
-    flat = h / 2 * (powers[0] + powers[2])
+    start, _, end = traj.powers.sum(axis=2)
+    flat = np.diff(traj.t) / 2 * (start + end)
     size = float(np.abs(flat).sum())
-    off = float(np.abs(_simpson(traj).sum(axis=1) - flat).sum())
+    off = float(np.abs(np.diff(traj.work.sum(axis=1)) - flat).sum())
     return off * min(off / size, 1.0) if size > 0 else off
 
 

@@ -85,7 +85,7 @@ def _strained(system: System, machine: Machine, held: Held, t: float, x: np.ndar
     if system.residuals is None:
         return None
     m, rank = len(system.constraints), int(held.sizes[RANK])
-    J = system.residuals(np.array([t]), x, machine.p)[m:].reshape(m, -1) / np.maximum(held.size[:m, None], 1e-300)
+    J = system.speeds(t, x, machine.p)[1] / np.maximum(held.size[:m, None], 1e-300)
     rows, sizes, _ = np.linalg.svd(J)
     if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
         return None

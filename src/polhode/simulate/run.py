@@ -69,6 +69,7 @@ def simulate(
         raise TypeError(f"simulate takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
     if not len(dynamics.equations.q):
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
+    tolerances, grid = _tolerances(rtol, atol, longest), times(output, t0, t_end)
     inputs = read_inputs(tau, dynamics.equations)
     system = system_of(dynamics, inputs.laws)
     eq = dynamics.equations
@@ -78,8 +79,8 @@ def simulate(
     machine = system.machine(inputs.constant, values, inputs.address(len(q)))
     x = system.unit(np.concatenate([q, u]))
     _begin(system, machine, t0, x)
-    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), times(output, t0, t_end))
-    run.options[:] = [*_tolerances(rtol, atol, longest), 1e-15]
+    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), grid)
+    run.options[:] = [*tolerances, 1e-15]
     run.clock[1] = step or 0.0
     with _watching(progress, t0, t_end) as seen:
         run.prepare()
@@ -154,7 +155,8 @@ def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
     if machine.held is None:
         return
     near = 1e-5 * max(1.0, np.abs(x).max())
-    for what, (rest, J) in zip(("position", "speed"), system.rows(t0, x, machine.p), strict=True):
+    both = system.positions(t0, x, machine.p), system.speeds(t0, x, machine.p)
+    for what, (rest, J) in zip(("position", "speed"), both, strict=True):
         for label, off, size in zip(system.held.labels, rest, row_sizes(J), strict=False):
             if not abs(off) <= near * size:
                 raise ValueError(
@@ -283,12 +285,11 @@ class _Run:
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
         if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
             t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
-        self.forces += [self.machine.tau.copy()] * (len(t) - len(self.forces))
         nq, m = machine.nq, len(system.constraints)
         tau = self._tau(t, x)
         residuals = None
         if len(system.held):
-            (phi, _), (psi, _) = system.rows(t, x, machine.p)
+            (phi, _), (psi, _) = system.positions(t, x, machine.p), system.speeds(t, x, machine.p)
             residuals = np.hstack([np.where(system.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
         return Trajectory(
             dynamics=system.dynamics,
@@ -315,7 +316,8 @@ class _Run:
     def _tau(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The forces on the speeds at every output."""
         if self.inputs.sampled is not None:
-            return np.array(self.forces).reshape(len(t), len(self.inputs.names))
+            last = [self.machine.tau] * (len(t) - len(self.forces))
+            return np.array([*self.forces, *last]).reshape(len(t), len(self.inputs.names))
         if self.inputs.continuous is None:
             return self.inputs.along(self.system, t, x, self.machine.p)
         nq = self.machine.nq

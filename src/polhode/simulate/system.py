@@ -86,19 +86,24 @@ class System:
         """The call (t, x, p) -> the forces that the laws give, None without any."""
         return self._compile("law", list(self.laws.values())) if self.laws else None
 
-    def rows(self, t: Any, x: np.ndarray, p: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Residuals and J of positions, for all constraints held, and of speeds, for those among them."""
-        at, found = np.asarray(t, dtype=float)[..., None], []
-        for code, m, n in (
-            (self.closure, len(self.held), len(self.base.u)),
-            (self.residuals, len(self.constraints), len(self.equations.u)),
-        ):
-            both = np.zeros((*x.shape[:-1], 0)) if code is None else code(at, x, p)
-            found.append((both[..., :m], both[..., m:].reshape(*x.shape[:-1], m, n)))
-        return found
+    def positions(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of positions, of all constraints held, and their J in the speeds of the joints."""
+        return self._residual(self.closure, t, x, p, len(self.held), len(self.base.u))
+
+    def speeds(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of speeds, of the constraints among them, and their J."""
+        return self._residual(self.residuals, t, x, p, len(self.constraints), len(self.equations.u))
+
+    @staticmethod
+    def _residual(
+        code: Function | None, t: Any, x: np.ndarray, p: np.ndarray, rows: int, n: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        at = np.asarray(t, dtype=float)[..., None]
+        both = np.zeros((*x.shape[:-1], 0)) if code is None else code(at, x, p)
+        return both[..., :rows], both[..., rows:].reshape(*x.shape[:-1], rows, n)
 
     def unit(self, x: np.ndarray) -> np.ndarray:
-        """States, (..., n), with quaternions of length 1."""
+        """States, or coordinates alone, (..., n), with quaternions of length 1."""
         x = x.copy()
         for first in self.quaternions():
             size = np.linalg.norm(x[..., first : first + 4], axis=-1, keepdims=True)
@@ -114,10 +119,6 @@ class System:
         dx, lam = np.zeros(x.shape), np.zeros((len(t), len(self.constraints)))
         respond(m, np.ascontiguousarray(t), np.ascontiguousarray(x), np.ascontiguousarray(tau), dx, lam)
         return dx[:, m.nq :], lam
-
-    @property
-    def n(self) -> int:
-        return len(self.x)
 
     def quaternions(self) -> list[int]:
         """The first coordinate of each unit quaternion."""

@@ -145,9 +145,7 @@ class Trajectory:
         h = t[i + 1] - t[i]
         s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
         q = hermite(self.q, self._q_slopes, i, h, s)
-        for first in system_of(self.dynamics).quaternions():
-            q[..., first : first + 4] /= np.linalg.norm(q[..., first : first + 4], axis=-1, keepdims=True)
-        return q, hermite(self.u, self._u_slopes, i, h, s)
+        return system_of(self.dynamics).unit(q), hermite(self.u, self._u_slopes, i, h, s)
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -212,6 +210,11 @@ class Trajectory:
         """Kinetic, potential and total energy, (k, 3). [J]"""
         found = self._call("energy", self.q, self.u)
         return np.column_stack([found, found.sum(axis=1)])
+
+    @cached_property
+    def powers(self) -> np.ndarray:
+        """Power of what `work` adds up, at the start, the middle and the end of every interval, (3, k - 1, 3). [W]"""
+        return audit.powers(self)
 
     @cached_property
     def work(self) -> np.ndarray:
