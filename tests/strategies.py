@@ -9,6 +9,7 @@ operation to a few ulp. A step that is ill-conditioned at the point is left out.
 
 import operator
 import os
+import random
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -215,3 +216,21 @@ def misfits(found, pairs):
         for place, (got, (value, error)) in enumerate(zip(found, pairs, strict=True))
         if not abs(mpf(float(got)) - value) <= error
     ]
+
+
+def damaged(sound, odd, seed, damages):
+    """Tokens of a text of which some are replaced, left out or joined by odd ones."""
+    draw = random.Random(seed)
+    tokens = list(sound)
+    for _ in range(damages):
+        k = draw.randrange(len(tokens))
+        kind = draw.randrange(4)
+        if kind == 0:
+            tokens[k] = draw.choice(odd)
+        elif kind == 1:
+            tokens[k] = draw.choice(sound)
+        elif kind == 2:
+            del tokens[k]
+        else:
+            tokens.insert(k, draw.choice(odd))
+    return tokens

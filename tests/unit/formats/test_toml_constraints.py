@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import MANY
+from strategies import MANY, damaged
 
 from polhode.formats import load, save
 from polhode.formats.toml import read_toml
@@ -300,20 +300,7 @@ def survives(text):
 @given(st.integers(0, 2**32), st.integers(1, 4))
 @settings(max_examples=150 * MANY)
 def test_damaged_tokens(seed, damages):
-    draw = random.Random(seed)
-    tokens = list(TOKENS)
-    for _ in range(damages):
-        k = draw.randrange(len(tokens))
-        kind = draw.randrange(4)
-        if kind == 0:
-            tokens[k] = draw.choice(ODD)
-        elif kind == 1:
-            tokens[k] = draw.choice(TOKENS)
-        elif kind == 2:
-            del tokens[k]
-        else:
-            tokens.insert(k, draw.choice(ODD))
-    survives(BODIES + " ".join(tokens))
+    survives(BODIES + " ".join(damaged(TOKENS, ODD, seed, damages)))
 
 
 @given(st.integers(0, 2**32))
