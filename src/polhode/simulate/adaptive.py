@@ -11,18 +11,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .control import Rule, cause, conclude, end_of, first_size, is_rate, judge, probe, size_of
+from .control import Rule, cause, conclude, end_of, judge, ready, size_of
 from .kernel import helper, kernel
 from .machine import NOT_FINITE, OK, evaluate, settle
+from .record import record
 from .stepping import (
     ACCEPTED,
     BUDGET,
     DONE,
     EVALUATIONS,
-    KEPT,
     MORE,
     NOW,
-    STEP,
     STOP,
     Array,
     begin,
@@ -31,7 +30,6 @@ from .stepping import (
     hermite,
     is_due,
     is_over,
-    next_row,
 )
 from .tableaus import DOP853, DOPRI5, Explicit
 
@@ -73,16 +71,9 @@ def advance(
         t = clock[NOW]
 
         # the rate where the step starts, and the very first step size
-        if not counts[KEPT]:
-            counts[EVALUATIONS] += 1
-            status = is_rate(evaluate(m, t, x, keep[0]), counts, keep[0])
-            if status != OK:
-                return status
-        if not clock[STEP] > 0.0:
-            counts[EVALUATIONS] += 1
-            h = probe(clock, x, keep[0], y, options)
-            evaluate(m, t + h, y, errors[0])
-            clock[STEP] = first_size(rule.power, h, x, keep[0], errors[0], options)
+        status = ready(rule, m, clock, counts, x, keep[0], y, errors[0], options)
+        if status != OK:
+            return status
 
         # the stages, until the error is small enough
         error = -1.0
@@ -109,10 +100,8 @@ def advance(
                 status = max(status, evaluate(m, t + c[s] * h, errors[0], keep[s]))
             hermite(x, y, h, keep[0], keep[rule.same], terms)
             _sum(tableau.D, tableau.edge, h, keep, terms[3:])
-        row = next_row(counts, grid, rows, terms[: rule.terms], t, h, end, x, y) if status == OK else -1
-        while row >= 0 and status == OK:
-            status = settle(m, grid[row], rows[row])
-            row = next_row(counts, grid, rows, terms[: rule.terms], t, h, end, x, y)
+        if status == OK:
+            status = record(m, counts, grid, rows, terms[: rule.terms], t, h, end, x, y)
         if status != OK:
             return status
         conclude(rule, h, error, clock, counts, x, keep, options)

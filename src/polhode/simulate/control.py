@@ -9,17 +9,18 @@ the PI controller.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .kernel import helper
-from .machine import NOT_FINITE, OK
+from .machine import NOT_FINITE, OK, evaluate
 from .stepping import (
     ACCEPTED,
     ATOL,
     COLLAPSE,
     ERROR,
+    EVALUATIONS,
     KEPT,
     LARGEST,
     NOW,
@@ -83,7 +84,7 @@ def _worst(e: Array, x: Array, y: Array, options: Array) -> int:
 
 
 @helper
-def is_rate(status: int, counts: Array, rate: Array) -> int:
+def _is_rate(status: int, counts: Array, rate: Array) -> int:
     """Check the rate where a step starts; OK, or what is wrong with it."""
     if status != OK:
         return status
@@ -96,7 +97,7 @@ def is_rate(status: int, counts: Array, rate: Array) -> int:
 
 
 @helper
-def probe(clock: Array, x: Array, rate: Array, y: Array, options: Array) -> float:
+def _probe(clock: Array, x: Array, rate: Array, y: Array, options: Array) -> float:
     """Go a short way along the rate, to y; return how far."""
     d0, d1 = _squares(x, x, x, options) / x.size, _squares(rate, x, x, options) / x.size
     h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
@@ -107,7 +108,7 @@ def probe(clock: Array, x: Array, rate: Array, y: Array, options: Array) -> floa
 
 
 @helper
-def first_size(power: float, h: float, x: Array, rate: Array, other: Array, options: Array) -> float:
+def _first_size(power: float, h: float, x: Array, rate: Array, other: Array, options: Array) -> float:
     """Guess the first step size from the rate, and the other one h later, which is overwritten."""
     for i in range(x.size):
         other[i] = (other[i] - rate[i]) / h
@@ -116,6 +117,24 @@ def first_size(power: float, h: float, x: Array, rate: Array, other: Array, opti
         return h
     guess = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** (1.0 / power)
     return float(min(100.0 * h, guess, options[LARGEST]))
+
+
+@helper
+def ready(
+    rule: Rule, m: Any, clock: Array, counts: Array, x: Array, rate: Array, y: Array, other: Array, options: Array
+) -> int:
+    """Have the rate where a step starts, and the very first step size; y and other are scratch."""
+    if not counts[KEPT]:
+        counts[EVALUATIONS] += 1
+        status = _is_rate(evaluate(m, clock[NOW], x, rate), counts, rate)
+        if status != OK:
+            return status
+    if not clock[STEP] > 0.0:
+        counts[EVALUATIONS] += 1
+        h = _probe(clock, x, rate, y, options)
+        evaluate(m, clock[NOW] + h, y, other)
+        clock[STEP] = _first_size(rule.power, h, x, rate, other, options)
+    return OK
 
 
 @helper

@@ -11,6 +11,7 @@ from typing import Any
 
 from .kernel import helper, kernel
 from .machine import NOT_FINITE, OK, evaluate, rates, settle
+from .record import record
 from .stepping import (
     ACCEPTED,
     BUDGET,
@@ -32,7 +33,6 @@ from .stepping import (
     hermite,
     is_due,
     is_over,
-    next_row,
 )
 from .tableaus import EULER, MIDPOINT, RK4, Explicit
 
@@ -117,10 +117,8 @@ def advance(
         if bad >= 0:
             counts[WHICH] = bad
             return NOT_FINITE
-        row = next_row(counts, grid, rows, terms, t, h, end, x, y) if status == OK else -1
-        while row >= 0 and status == OK:
-            status = settle(m, grid[row], rows[row])
-            row = next_row(counts, grid, rows, terms, t, h, end, x, y)
+        if status == OK:
+            status = record(m, counts, grid, rows, terms, t, h, end, x, y)
         if status != OK:
             return int(status)
 

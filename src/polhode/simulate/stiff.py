@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from .control import Rule, cause, conclude, end_of, first_size, is_rate, judge, probe, size_of
+from .control import Rule, cause, conclude, end_of, judge, ready, size_of
 from .kernel import helper, kernel
 from .machine import NOT_FINITE, OK, evaluate, settle
+from .record import record
 from .stepping import (
     ACCEPTED,
     ATOL,
     BUDGET,
     DONE,
     EVALUATIONS,
-    KEPT,
     MORE,
     NOW,
     RTOL,
@@ -36,7 +36,6 @@ from .stepping import (
     first_bad,
     is_due,
     is_over,
-    next_row,
 )
 from .tableaus import RODAS5P, Rosenbrock
 
@@ -139,7 +138,7 @@ def _interpolate(method: Rosenbrock, x: Array, y: Array, k: Array, r: Array) -> 
 
 
 @kernel
-def advance(  # noqa: PLR0915 - a step, whole
+def advance(
     method: Rosenbrock,
     rule: Rule,
     m: Any,
@@ -165,16 +164,9 @@ def advance(  # noqa: PLR0915 - a step, whole
         t = clock[NOW]
 
         # the rate where the step starts, and the very first step size
-        if not counts[KEPT]:
-            counts[EVALUATIONS] += 1
-            status = is_rate(evaluate(m, t, x, f), counts, f)
-            if status != OK:
-                return status
-        if not clock[STEP] > 0.0:
-            counts[EVALUATIONS] += 1
-            h = probe(clock, x, f, y, options)
-            evaluate(m, t + h, y, e)
-            clock[STEP] = first_size(rule.power, h, x, f, e, options)
+        status = ready(rule, m, clock, counts, x, f, y, e, options)
+        if status != OK:
+            return status
 
         # its derivatives, by differences
         counts[EVALUATIONS] += x.size + 1
@@ -220,10 +212,8 @@ def advance(  # noqa: PLR0915 - a step, whole
         end = end_of(clock, h)
         if is_due(counts, grid, end):
             _interpolate(method, x, y, k, terms)
-        row = next_row(counts, grid, rows, terms, t, h, end, x, y) if status == OK else -1
-        while row >= 0 and status == OK:
-            status = settle(m, grid[row], rows[row])
-            row = next_row(counts, grid, rows, terms, t, h, end, x, y)
+        if status == OK:
+            status = record(m, counts, grid, rows, terms, t, h, end, x, y)
         if status != OK:
             return int(status)
         conclude(rule, h, error, clock, counts, x, keep, options)
