@@ -191,7 +191,7 @@ class _Solver:
         )
 
 
-def values_of(given: Any, names: Sequence[str], rest: Sequence[float], what: str) -> np.ndarray:
+def values_of(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:
     """An array from an array, or from values by name with the rest at rest."""
     if given is None:
         return np.array(rest, dtype=float)
