@@ -1,6 +1,7 @@
-"""Shared by all tests: a cache folder of their own, and the three targets."""
+"""Shared by all tests: a cache folder of their own, the three targets, and a keyboard that is heard."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,3 +23,11 @@ def own_cache(tmp_path_factory):
 @pytest.fixture(params=["llvm", "c", "numpy"])
 def target(request):
     return request.param
+
+
+@pytest.fixture
+def keyboard():
+    """Let Ctrl-C raise KeyboardInterrupt, also where the tests run under nohup and would not hear it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -80,6 +80,7 @@ def raised():
     raise KeyboardInterrupt
 
 
+@pytest.mark.usefixtures("keyboard")
 @pytest.mark.parametrize("press", [raised, partial(signal.raise_signal, signal.SIGINT)])
 def test_ctrl_c_returns_what_there_is(press):
     def stop(t, q, u):
@@ -334,6 +335,7 @@ def test_laws_and_quaternions_in_lanes():
             np.testing.assert_allclose(getattr(many[k], name), getattr(one, name), atol=1e-12)
 
 
+@pytest.mark.usefixtures("keyboard")
 def test_ctrl_c_on_many_states():
     def press():
         time.sleep(0.5)
