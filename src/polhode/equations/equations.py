@@ -20,7 +20,7 @@ from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane
 from polhode.formulations.kane_reactions import reaction
 from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size, zeros
+from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
 from polhode.graph.printing import READABLE
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain
 from polhode.model import TIME, Model
@@ -123,7 +123,18 @@ class Equations:
     @cached_property
     def potential(self) -> Expr:
         """Potential energy of gravity, springs and the potentials the model has."""
-        return self.kinematics.gravitational + elastic_energy(self.kinematics) + spring_energy(self.kinematics)
+        return self.kinematics.gravitational + self.elastic
+
+    @cached_property
+    def elastic(self) -> Expr:
+        """The part of the potential energy that Q has the forces of: springs, and the potentials the model has."""
+        return elastic_energy(self.kinematics) + spring_energy(self.kinematics)
+
+    @cached_property
+    def own_power(self) -> Expr:
+        """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
+        power: Expr = self.u @ self.Q if len(self.u) else as_expr(0)
+        return power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
@@ -157,6 +168,18 @@ class Equations:
     def velocity(self, marker: str, axes: str = "world") -> Matrix:
         """Angular velocity and velocity of a marker or body, (6,), in the axes of "world" or "marker"."""
         return self.kinematics.velocity(marker, axes).vector()
+
+    def acceleration(self, marker: str, axes: str = "world", udot: Matrix | None = None) -> Matrix:
+        """Angular acceleration and acceleration of a marker or body, (6,), for given udot or `eq.kane.udot`."""
+        kin = self.kinematics
+        given = self.kane.udot if udot is None else udot
+        V = kin.velocity(marker).vector()
+        bias = diff_along(V, [*self.q, TIME], [*kin.q_dot, as_expr(1)])
+        found: Matrix = kin.jacobian(marker) @ given + bias
+        if axes == "world":
+            return found
+        R = kin.pose(marker).R.T
+        return vector([*(R @ found[:3]), *(R @ found[3:])])
 
     def jacobian(self, marker: str, axes: str = "world") -> Matrix:
         """The (6, nu) matrix J with J u the velocity of a marker or body."""
