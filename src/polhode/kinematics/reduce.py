@@ -23,7 +23,7 @@ from polhode.model.algebra import twists
 from polhode.model.values import whole
 from polhode.spatial import Inertia, Pose, Twist, axis_angle
 
-from .conservation import altered
+from .numeric import altered
 from .tree import Kinematics, Link
 
 DUST = 5e-12  # of a sine or cosine: what the right angle 1.57079632679 leaves, and no more
