@@ -1,5 +1,7 @@
 """Rows that are only rounding are no constraints: embedded machines keep their freedom however they stand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,8 +75,6 @@ def test_a_prescribed_crank_on_a_turned_base():
     model = four_bar(TURN)
     build = ph.Builder()
     build.prescribe("crank", ph.TIME)
-    from dataclasses import replace
-
     driven = replace(model, constraints=(*model.constraints, *build.constraints))
     eq = ph.formulate(driven, embed=True)
     assert len(eq.u) == 0
@@ -131,7 +131,7 @@ def test_the_inertia_by_numbers_is_that_of_the_equations(seed):
     model = grow(seed, 5, symbolic=seed % 2 == 1)
     eq = ph.formulate(model, method="lagrange")
     own = derive(model)
-    q, u = random_state(ph.formulate(model, method="poincare"), seed)
+    q, _ = random_state(ph.formulate(model, method="poincare"), seed)
     values = {s: 0.7 + 0.1 * i for i, s in enumerate(eq.parameters)}
     point = {**dict(zip(own.q, q, strict=True)), **values}
     N = np.reshape(evaluate(own.N, point), own.N.shape)
