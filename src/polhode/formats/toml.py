@@ -7,7 +7,7 @@ is still checked and all faults come together.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -73,8 +73,8 @@ class _Unchecked(dict[str, Expr]):
 class _Reader(Values):
     """Reads one description; `names` are those its expressions may use."""
 
-    def __init__(self, faults: Faults, names: Mapping[str, Expr] | None = None) -> None:
-        super().__init__(faults, names)
+    def __init__(self, faults: Faults) -> None:
+        super().__init__(faults)
         self.complete = True  # every joint could be read, so all coordinates and speeds are known
 
     def model(self, data: dict[str, Any]) -> Model:
@@ -270,7 +270,8 @@ class _Reader(Values):
         if sorted(names) != sorted(part.name for part in parts):
             self.faults.add(f"Model: {key} does not name every {kind} once. Correct it, or leave it out.")
         else:
-            parts.sort(key=lambda part: names.index(part.name))
+            place = {name: i for i, name in enumerate(names)}
+            parts.sort(key=lambda part: place[part.name])
 
 
 def _title(kind: str) -> str:

@@ -7,7 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, tree_size, zeros
+from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
+from polhode.graph.printing import tree_sizes
 from polhode.model import (
     Body,
     Constraint,
@@ -77,7 +78,8 @@ class _Writer:
 
     def _named(self, exprs: list[Expr], prefix: str) -> list[tuple[Expr, Expr]]:
         """Give names to the parts of large expressions."""
-        large = [e for e in dict.fromkeys(exprs) if tree_size(e) > _LONGEST and e not in self.reduced]
+        new = [e for e in dict.fromkeys(exprs) if e not in self.reduced]
+        large = [e for e, size in zip(new, tree_sizes(new), strict=True) if size > _LONGEST]
         if not large:
             return []
         definitions, found = intermediates(large, prefix, _LONGEST)
