@@ -10,8 +10,7 @@ from typing import Any
 from polhode.graph import Expr, Matrix
 from polhode.model import Faults, ModelError, values
 from polhode.model.errors import fault
-
-from .expression import parse
+from polhode.model.expression import parse
 
 _LARGEST = 1e300  # of a number in a file
 

@@ -64,12 +64,14 @@ class _Writer:
         bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
         couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
         fixed = [*bodies, *markers, *model.gravity]
-        moving = [*(e for part in (*model.forces, *model.constraints) for e in part.expressions()), *couplings]
-        self.symbols = sorted(
-            {str(s.value) for s in free_symbols([*fixed, *moving])} - {*model.coordinates, *model.speeds, "t"}
-        )
+        laws = (*model.forces, *model.constraints, *model.states)
+        moving = [*(e for part in laws for e in part.expressions()), *couplings]
+        states = [state.name for state in model.states]
+        self.groups = {"q": {*model.coordinates}, "u": {*model.speeds}, "z": {*states}}
+        variables = set().union(*self.groups.values())
+        self.symbols = sorted({str(s.value) for s in free_symbols([*fixed, *moving])} - variables - {"t"})
         self.prefix = "part"
-        while any(name.startswith(self.prefix) for name in (*self.symbols, *model.coordinates, *model.speeds)):
+        while any(name.startswith(self.prefix) for name in (*self.symbols, *variables)):
             self.prefix += "_"
         self.reduced: dict[Expr, Expr] = {}
         self.meaning: dict[Expr, Expr] = {}  # of the names of parts
@@ -97,6 +99,9 @@ class _Writer:
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
+        for state in model.states:
+            start = {} if state.start == 0 else {"start": state.start}
+            blocks.append(self._table("state", {"name": state.name, "rate": state.rate, **start}))
         blocks += [self._table(_KINDS[type(force)], _force(force)) for force in model.forces]
         for c in model.couplings:
             row = {"coordinate": c.coordinate, "of": c.of, "ratio": c.ratio, "offset": c.offset}
@@ -182,7 +187,7 @@ class _Writer:
         name = str(s.value)
         if is_plain(name):
             return name
-        group = "q" if name in self.model.coordinates else "u" if name in self.model.speeds else "p"
+        group = next((group for group, names in self.groups.items() if name in names), "p")
         return f"{group}[{name!r}]"
 
 

@@ -12,9 +12,11 @@ from . import values
 from .body import WORLD, Body, Marker
 from .constraints import LOOPS, SHAPES, Constraint, KnifeEdge, Loop, Relation, Rolling
 from .errors import Faults, closest, fault
+from .expression import Symbols, parse
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint
 from .model import Model
+from .states import State
 
 GRAVITY = (0, 0, -9.81)
 
@@ -46,6 +48,7 @@ class Builder:
         self.forces: list[Force] = []
         self.couplings: list[Coupling] = []
         self.constraints: list[Constraint] = []
+        self.states: list[State] = []
         self.variables: list[tuple[str, str, str]] = []  # that must exist: constraint, "coordinate" or "speed", name
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
@@ -231,6 +234,18 @@ class Builder:
         unit = values.axis(axis, f"{what}: axis")
         self._add(self.constraints, Rolling(name=name, wheel=wheel, ground=ground, radius=r, shape=shape, axis=unit))
 
+    def state(self, name: str, rate: Any, start: Any = 0) -> None:
+        """Add a state that is not motion: zdot = rate, any expression of q, u, t, states and parameters.
+
+        rate  : an expression, or its text
+        start : its value at the beginning
+        """
+        what = f"State {name!r}"
+        _require_text(what, name=name)
+        rate = parse(rate, Symbols(), f"{what}: rate") if isinstance(rate, str) else rate
+        law, value = values.scalar(rate, f"{what}: rate"), values.scalar(start, f"{what}: start")
+        self.states.append(State(name=name, rate=law, start=value))
+
     def note(self, text: str) -> None:
         """Keep a remark for the report."""
         self.notes.append(text)
@@ -259,6 +274,7 @@ class Builder:
             forces=tuple(self.forces),
             couplings=tuple(self.couplings),
             constraints=tuple(self.constraints),
+            states=tuple(self.states),
             notes=tuple(self.notes),
             literal=self.literal,
         )

@@ -17,6 +17,7 @@ from .body import WORLD, Body, Marker
 from .constraints import Constraint, Loop, Relation, ends_of, rows_of
 from .errors import Faults, closest, fault
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
+from .states import State
 from .tree import draw
 from .values import scalar
 
@@ -34,6 +35,7 @@ class Model:
     gravity     : (3,), the acceleration of free fall
     couplings   : coordinates that follow others
     constraints : loops, rolling and other laws that hold while the machine moves
+    states      : what is not motion and changes by a law of its own
     notes       : what a reader left out or found doubtful
     literal     : take inertias as they are; otherwise an unphysical one is a fault
 
@@ -47,6 +49,7 @@ class Model:
     forces: tuple[Force, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    states: tuple[State, ...] = ()
     notes: tuple[str, ...] = ()
     literal: bool = False
 
@@ -78,14 +81,20 @@ class Model:
     def nu(self) -> int:
         return len(self.speeds)
 
+    @property
+    def nz(self) -> int:
+        return len(self.states)
+
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
-        """The symbols that are neither coordinates nor speeds nor time, in order of name."""
+        """The symbols that are neither coordinates nor speeds nor states nor time, in order of name."""
         forces = [e for force in self.forces for e in force.expressions()]
         couplings = [e for c in self.couplings for e in (c.ratio, c.offset)]
         held = [e for constraint in self.constraints for e in constraint.expressions()]
-        found = free_symbols([*self._constants(), *forces, *couplings, *held])
-        variables = {symbol(name) for name in (*self.coordinates, *self.speeds)} | {TIME}
+        states = [e for state in self.states for e in state.expressions()]
+        found = free_symbols([*self._constants(), *forces, *couplings, *held, *states])
+        names = (*self.coordinates, *self.speeds, *(state.name for state in self.states))
+        variables = {symbol(name) for name in names} | {TIME}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
     def _constants(self) -> list[Expr]:
@@ -236,7 +245,8 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Force": [force.name for force in model.forces],
         "Constraint": [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)],
         # not model.coordinates, which would keep the order that bodies have now
-        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())],
+        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
+        + [state.name for state in model.states],
     }
     for kind, names in kinds.items():
         for name in names:
@@ -250,7 +260,7 @@ def _check_names(model: Model, faults: Faults) -> None:
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
     if TIME.value in kinds["Variable"]:
-        faults.add("Variable 't': that name belongs to time. Rename the coordinate or speed.")
+        faults.add("Variable 't': that name belongs to time. Rename the coordinate, speed or state.")
 
 
 def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
@@ -378,20 +388,22 @@ def _check_inertias(model: Model, faults: Faults) -> None:
 
 def _check_symbols(model: Model, faults: Faults) -> None:
     speeds = {symbol(name) for name in model.speeds}
-    laws = [e for part in (*model.forces, *model.constraints) for e in part.expressions()]
+    states = {symbol(state.name): state for state in model.states}
+    laws = [e for part in (*model.forces, *model.constraints, *model.states) for e in part.expressions()]
     couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
-    variables = {symbol(name) for name in model.coordinates} | speeds | {TIME}
+    variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states}
     variables_of = _Dependence([*model._constants(), *laws, *couplings], variables)
     for body in model.bodies:
         for s in variables_of(body.quantities()):
             faults.add(
-                f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed or time. "
+                f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed, state or time. "
                 "Expected a constant: rename the symbol, or move the dependence into a force."
             )
     rest = [*model.gravity, *(e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p))]
     for s in variables_of(rest):
         faults.add(
-            f"Gravity or a marker depends on {s}, a coordinate, speed or time. Expected constants: rename the symbol."
+            f"Gravity or a marker depends on {s}, a coordinate, speed, state or time. "
+            "Expected constants: rename the symbol."
         )
     for force in model.forces:
         if isinstance(force, SpringDamper):
@@ -401,12 +413,15 @@ def _check_symbols(model: Model, faults: Faults) -> None:
         for s in variables_of([c.ratio, c.offset]):
             faults.add(f"Coupling of {c.coordinate!r} depends on {s}, expected constants.")
     for constraint in model.constraints:
-        _check_constraint(constraint, variables_of(constraint.expressions()), speeds, faults)
+        _check_constraint(constraint, variables_of(constraint.expressions()), speeds, states, faults)
     for force in model.forces:
         if isinstance(force, Potential):
             for s in variables_of(force.expressions()):
-                if s in speeds or s is TIME:
+                if s in speeds or s in states or s is TIME:
                     faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")
+    for state in model.states:
+        for s in variables_of([state.start]):
+            faults.add(f"State {state.name!r}: its start depends on {s}, expected a number or parameters.")
 
 
 class _Dependence:
@@ -428,16 +443,23 @@ class _Dependence:
         return sorted((e for e in found if e.op == "symbol"), key=str)
 
 
-def _check_constraint(constraint: Constraint, variables: list[Expr], speeds: set[Expr], faults: Faults) -> None:
+def _check_constraint(
+    constraint: Constraint, variables: list[Expr], speeds: set[Expr], states: dict[Expr, State], faults: Faults
+) -> None:
     what = f"Constraint {constraint.name!r}"
     if isinstance(constraint, Relation):
-        if not set(variables) - {TIME}:
+        if not set(variables) - {TIME, *states}:
             faults.add(f"{what} has no coordinate and no speed, so it restricts nothing.")
         rates = [s for s in variables if s in speeds]
-        for s in rates:
-            slope = diff(constraint.value, s)
-            if slope == 0 or free_symbols(slope) & set(rates):
-                faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+        for s in _nonlinear(constraint.value, rates):
+            faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+        for z in () if rates else [z for z in variables if z in states]:
+            law = states[z].rate
+            for s in _nonlinear(law, sorted(free_symbols(law) & speeds, key=str)):
+                faults.add(
+                    f"{what} depends on the state {str(z)!r}, whose rate is not linear in the speed {str(s)!r}, so its "
+                    "own rate is not. Expected a rate linear in the speeds, or a constraint without that state."
+                )
         return
     for s in variables:
         faults.add(f"{what}: its numbers depend on {s}, expected constants. Write it as an expression that stays 0.")
@@ -448,3 +470,9 @@ def _check_constraint(constraint: Constraint, variables: list[Expr], speeds: set
         if x is not None and not x > 0:
             point = ' Origins that meet are a "point".' if x == 0 else ""
             faults.add(f"{what}: its length is {x:g}, expected more than 0.{point}")
+
+
+def _nonlinear(e: Expr, speeds: list[Expr]) -> list[Expr]:
+    """The speeds that an expression is not linear in."""
+    slopes = [(s, diff(e, s)) for s in speeds]
+    return [s for s, slope in slopes if slope == 0 or free_symbols(slope) & set(speeds)]

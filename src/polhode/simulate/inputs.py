@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.equations import Equations
-from polhode.formats.expression import parse
 from polhode.graph import Expr, free_symbols
 from polhode.model.errors import closest
+from polhode.model.expression import parse
 
 if TYPE_CHECKING:
     from .system import System

@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from polhode.graph import Constant, Expr, atan, const, equal, pi
+from polhode.graph import Constant, Expr, atan, const, equal, pi, symbol
 from polhode.graph.functions import BUILD
 from polhode.graph.node import node as as_it_stands
-from polhode.model.errors import ModelError, fault
+
+from .errors import ModelError, fault
 
 LONGEST = 10_000  # characters
 DEEPEST = 150  # brackets in brackets
@@ -50,7 +51,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int | None]] = {  # number of o
     "equal": (equal, 2),
     "select": (BUILD["select"], 3),
 }
-_GROUPS = ("q", "u", "p")  # q.elbow, u["left-elbow"]: coordinates, speeds, parameters
+_GROUPS = ("q", "u", "z", "p")  # q.elbow, u["left-elbow"]: coordinates, speeds, states, parameters
 
 
 def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | None = None) -> Expr:
@@ -60,7 +61,7 @@ def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | 
 
     Numbers, names, + - * / **, the functions of `polhode.graph`, pi, and
     select(condition, a, b) with comparisons in its condition. A key "q.elbow" of
-    `names` is written q.elbow or q["elbow"]; so for u and p.
+    `names` is written q.elbow or q["elbow"]; so for u, z and p.
 
     >>> from polhode.graph import symbol
     >>> parse("m*L**2/12", {"m": symbol("m"), "L": symbol("L")}, "Body 'rod': inertia")
@@ -85,6 +86,15 @@ def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | 
     except (ArithmeticError, TypeError, ValueError) as error:
         raise fault(f"{what}, expected an expression: {error}") from None
     return e
+
+
+class Symbols(dict[str, Expr]):
+    """Names that are all symbols, for text where nothing is declared."""
+
+    def __missing__(self, key: str) -> Expr:
+        if key in _FUNCTIONS:
+            raise KeyError(key)
+        return symbol(key.partition(".")[2] or key)
 
 
 class _Reader:
@@ -191,7 +201,7 @@ class _Reader:
         except KeyError:
             pass
         plain = key.partition(".")[2] or key
-        known = list(dict.fromkeys(k for k in self.names if not k.startswith(("q.", "u.", "p."))))
+        known = list(dict.fromkeys(k for k in self.names if not k.startswith(("q.", "u.", "z.", "p."))))
         if written in _FUNCTIONS:
             raise fault(f"{self.what}: {written} is a function, expected its operands: {written}(...).")
         close = get_close_matches(plain, known, 3)
