@@ -1,11 +1,13 @@
 """The equations of motion in canonical form.
 
     qdot = N(q) u               (+ X(q, t) where speeds or embedded constraints depend on time)
-    M(q) udot + c(q, u) = Q(q, u, t) + tau + J(q, t)^T lam
-    J(q, t) udot + gamma(q, u, t) = 0
+    M(q) udot + c(q, u) = Q(q, u, z, t) + tau + J(q, z, t)^T lam
+    J(q, z, t) udot + gamma(q, u, z, t) = 0
+    zdot = f(q, u, z, t)
 
 `c` holds every velocity and gravity term, `Q` the model's own force laws,
-`tau` what acts on the speeds from outside, `lam` the reactions of constraints.
+`tau` what acts on the speeds from outside, `lam` the reactions of constraints;
+`z` are the model's states that are not motion.
 """
 
 from __future__ import annotations
@@ -67,6 +69,16 @@ class Equations:
     def u(self) -> Matrix:
         """Speeds, (nu,)."""
         return self.kinematics.u
+
+    @property
+    def z(self) -> Matrix:
+        """States that are not motion, (nz,)."""
+        return self.kinematics.z
+
+    @property
+    def z_dot(self) -> Matrix:
+        """Their rates, (nz,), expressions of q, u, z, t and parameters."""
+        return self.kinematics.z_dot
 
     @property
     def t(self) -> Expr:
@@ -142,7 +154,8 @@ class Equations:
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([*self.constraints.phi, *self.constraints.own])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
-        return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
+        found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
+        return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
 
     @cached_property
     def constraints(self) -> Constraints:
