@@ -10,6 +10,7 @@ formulations  one file per paper, from kinematics to the terms of the equations
 equations     the equations of motion in canonical form, and their compiled calls
 simulate      integrators, constraints that hold, trajectories
 view          plots and animations
+analyze       whether all formulations agree on a model
 cli           the command `polhode`
 
     import polhode as ph
@@ -37,10 +38,12 @@ _PUBLIC = {
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics",
     "simulate": "simulate simulate_many assemble Sampled Trajectory",
+    "analyze": "check",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
 
 if TYPE_CHECKING:
+    from .analyze import check
     from .equations import Dynamics, Equations, formulate
     from .formats import load, save
     from .formulations import suggest_speeds
@@ -126,6 +129,7 @@ __all__ = [
     "assemble",
     "atan",
     "atan2",
+    "check",
     "compound",
     "configuration",
     "cos",

@@ -34,7 +34,8 @@ def grown(seed, gap, size=1.0, right_angles=False):
             f'<body name="b{k}" pos="{numbers(draw.normal(size=3) * 0.4 * size)}">'
             f'<inertial pos="{numbers(draw.normal(size=3) * 0.2 * size)}" mass="{draw.uniform(0.5, 2)!r}" '
             f'diaginertia="{numbers(moments)}" quat="{numbers(draw.normal(size=4))}"/>'
-            f'<joint name="j{k}" type="{kind}" axis="{numbers(axis)}" pos="{numbers(draw.normal(size=3) * 0.1 * size)}"/>'
+            f'<joint name="j{k}" type="{kind}" axis="{numbers(axis)}" '
+            f'pos="{numbers(draw.normal(size=3) * 0.1 * size)}"/>'
             f"{inside}</body>"
         )
 

@@ -17,6 +17,7 @@ STAGES = [
     "equations",
     "view",
     "simulate",
+    "analyze",
     "cli",
 ]
 ROOT = Path(polhode.__file__).parent
