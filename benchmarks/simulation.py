@@ -144,9 +144,9 @@ def heyoka_integrator(name: str) -> Any:
     """A function of a tolerance that gives a Taylor integrator for Polhode's own expressions, None with constraints."""
     import heyoka as hy
 
-    from polhode.simulate.system import system_of
+    from polhode.equations.program import program_of
 
-    system = system_of(dynamics(name))
+    system = program_of(dynamics(name))
     if system.residuals is not None:
         return None
     from polhode.compile.tape import record

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import polhode as ph
-from polhode.simulate.trajectory import Outcome, Trajectory
+from polhode.trajectory import Outcome, Trajectory
 
 
 def runge_kutta(dyn, q, u, t_end, h=1e-3, every=10, tau=lambda t, q, u: 0 * u, p=(), **fields):

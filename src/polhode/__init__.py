@@ -2,14 +2,16 @@
 
 graph         scalar expressions as one shared graph, with derivatives and matrices
 compile       expressions to native code, C99 or NumPy
+kernels       loops over native code, compiled once for every model
 spatial       poses, twists, wrenches and inertias
 model         bodies, joints and forces: what the user said
 formats       URDF, MJCF and TOML files
 kinematics    poses, twists and Jacobians of the tree
 formulations  one file per paper, from kinematics to the terms of the equations
 equations     the equations of motion in canonical form, and their compiled calls
-simulate      integrators, constraints that hold, trajectories
 view          plots and animations
+trajectory    what a run leaves behind: states by name, energies, files, pictures
+simulate      from an initial state to a trajectory
 analyze       whether all formulations agree on a model
 cli           the command `polhode`
 

@@ -13,8 +13,8 @@ from numpy.polynomial import Chebyshev
 from scipy.integrate import solve_ivp
 
 import polhode as ph
-from polhode.simulate.machine import RANK, USED, find_ranks
-from polhode.simulate.system import System
+from polhode.equations.program import Program
+from polhode.kernels.machine import RANK, USED, find_ranks
 from tests.mechanics import close
 from tests.mechanisms import GOVERNOR, bricard, governor, slider_crank, windows
 
@@ -281,7 +281,7 @@ def loop():
 
 def test_bricard_has_a_hinge_too_many():
     """Five joints and five rows, one of which repeats the others all the way: it moves."""
-    system = System(ph.formulate(bricard()).compile())
+    system = Program(ph.formulate(bricard()).compile())
     machine = system.machine()
     assert len(system.constraints) == 5
     for angle in (0.0, 0.3, 1.0, 2.0, 3.0):

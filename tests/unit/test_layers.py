@@ -9,6 +9,7 @@ import polhode
 STAGES = [
     "graph",
     "compile",
+    "kernels",
     "spatial",
     "model",
     "formats",
@@ -16,6 +17,7 @@ STAGES = [
     "formulations",
     "equations",
     "view",
+    "trajectory",
     "simulate",
     "analyze",
     "cli",

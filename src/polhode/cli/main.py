@@ -176,7 +176,9 @@ def evaluate(
     still = [0.0] * len(speeds)
     found = evaluated(
         equations,
-        q=vector_values(q, [str(s.value) for s in equations.q], equations.model.neutral(), "--q", "coordinate"),
+        q=vector_values(
+            q, [str(s.value) for s in equations.q], equations.model.neutral().tolist(), "--q", "coordinate"
+        ),
         u=vector_values(u, speeds, still, "--u", "speed"),
         tau=vector_values(tau, speeds, still, "--tau", "speed"),
         t=t,

@@ -206,13 +206,12 @@ def evaluated(
     missing = [str(s.value) for s in equations.parameters]
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
-    eq, n = equations, len(u)
+    eq = equations
     force = fresh("tau", eq)
     given |= dict(zip(force, tau, strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": accelerations(eq, force)}
-    found: dict[str, Any] = {name: evaluate(part, given) for name, part in parts.items()}
-    found["mass_matrix"] = [found["mass_matrix"][i * n : (i + 1) * n] for i in range(n)]
-    found["qdot"] = evaluate(eq.kinematics.q_dot, given)
+    found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
+    found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
     return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau} | found

@@ -193,7 +193,7 @@ class Signature:
         for port, array in zip(self.outputs, given, strict=True):
             if type(array) is not np.ndarray:
                 raise TypeError(f"Output {port.name!r}: expected a plain array in out=, found {type(array).__name__}.")
-            _check_array("Output", port.name, array)
+            _check_output(port.name, array)
             if array.shape != lead + port.shape:
                 raise ValueError(f"Output {port.name!r}: expected shape {lead + port.shape}, found {array.shape}.")
             if not array.flags.writeable:
@@ -209,37 +209,27 @@ class Signature:
 
 
 def _as_array(name: str, value: Any) -> np.ndarray:
-    """Take a float64 array as it is; turn real numbers and lists of them into one."""
+    """Take a contiguous float64 array as it is; copy any other real numbers into one."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"Argument {name!r}: a masked array, expected a plain one. Fill it with .filled(...).")
-    if not isinstance(value, np.ndarray):
-        try:
-            found = np.array(value)
-            if found.dtype.kind not in "fiub" and not all(isinstance(v, Real) for v in found.flat):
-                raise TypeError("not real numbers")
-            found = found.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            kind = type(value).__name__
-            raise TypeError(
-                f"Argument {name!r}: expected real numbers that a float can hold, found {kind} {value!r:.40}."
-            ) from None
-        value = found
-    array = np.asarray(value)
-    _check_array("Argument", name, array)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub" and not all(isinstance(v, Real) for v in array.flat):
+            raise TypeError("not real numbers")
+        array = np.require(array, np.float64, ("C", "A"))
+    except (TypeError, ValueError, OverflowError):
+        whole = isinstance(value, np.ndarray)
+        found = f"dtype {value.dtype}" if whole else f"{type(value).__name__} {value!r:.40}"
+        raise TypeError(f"Argument {name!r}: expected real numbers that a float can hold, found {found}.") from None
     return array if array.dtype is _FLOAT64 else array.view(_FLOAT64)  # equal, but not the one all others share
 
 
-def _check_array(kind: str, name: str, array: np.ndarray) -> None:
-    output = kind == "Output"
+def _check_output(name: str, array: np.ndarray) -> None:
     if array.dtype != np.float64 or not array.dtype.isnative:
-        remedy = (
-            "Pass a float64 array" if output or array.dtype.kind not in "fiub" else "Convert it with .astype(float)"
-        )
-        raise TypeError(f"{kind} {name!r}: expected dtype float64, found {array.dtype}. {remedy}.")
+        raise TypeError(f"Output {name!r}: expected dtype float64, found {array.dtype}. Pass a float64 array.")
     if not array.flags.c_contiguous or not array.flags.aligned:
-        remedy = "Pass a contiguous array" if output else "Pass numpy.ascontiguousarray of it"
         strides = f"strides {array.strides} for shape {array.shape}"
-        raise ValueError(f"{kind} {name!r}: the array is not contiguous ({strides}). {remedy}.")
+        raise ValueError(f"Output {name!r}: the array is not contiguous ({strides}). Pass a contiguous array.")
 
 
 def _leading(port: Port, array: np.ndarray) -> tuple[int, ...]:

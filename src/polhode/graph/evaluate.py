@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from .matrix import Matrix
 from .node import Expr, name_some, plain_number
 from .scalar import FLOAT, Table, mpmath_table
 from .walk import bindings, roots_of, topological
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @overload
 def evaluate(exprs: Expr, values: Mapping[Any, Any], digits: int | None = None) -> Any: ...
 @overload
+def evaluate(exprs: Matrix, values: Mapping[Any, Any], digits: int | None = None) -> np.ndarray: ...
+@overload
 def evaluate(exprs: Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> list[Any]: ...
 def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: int | None = None) -> Any:
     """Evaluate at the given values of the symbols (by symbol, by name, or by vector).
 
-    In floats, or with `digits` in mpmath at that many decimal digits.
+    In floats, or with `digits` in mpmath at that many decimal digits. One expression gives a number, a
+    matrix an array of its shape, any other collection a list.
 
     >>> from polhode.graph import symbol
     >>> x = symbol("x")
@@ -39,6 +46,10 @@ def evaluate(exprs: Expr | Iterable[Expr], values: Mapping[Any, Any], digits: in
             table = mpmath_table()
             exact = {k: v if isinstance(v, mp.mpf) else table["const"](plain_number(v)) for k, v in given.items()}
             results = _run(roots, exact, table)
+    if isinstance(exprs, Matrix):
+        import numpy as np
+
+        return np.array(results, dtype=float if digits is None else object).reshape(exprs.shape)
     return results[0] if isinstance(exprs, Expr) else results
 
 

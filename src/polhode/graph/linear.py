@@ -113,9 +113,9 @@ def _require_symmetric(a: Matrix) -> None:
     draw = random.Random(0)
     for low, high in ((0.5, 1.5), (-1.0, 1.0), (5.0, 15.0), (-15.0, -5.0)):
         entries = evaluate(a, {s: draw.uniform(low, high) for s in symbols})
-        largest = max((abs(e) for e in entries if math.isfinite(e)), default=0.0)
+        largest = max((abs(e) for e in entries.flat if math.isfinite(e)), default=0.0)
         for i, j in pairs:
-            x, y = entries[i * n + j], entries[j * n + i]
+            x, y = float(entries[i, j]), float(entries[j, i])
             if abs(x - y) > 1e-8 * (abs(x) + abs(y)) + 1e-12 * largest:  # False for NaN: not defined here
                 raise ValueError(
                     f"Entries ({i}, {j}) and ({j}, {i}) differ ({x:.6g} and {y:.6g} at a random point), "

@@ -10,7 +10,7 @@ Rows may repeat one another; who uses them finds out how many are independent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polhode.graph import (
@@ -21,6 +21,7 @@ from polhode.graph import (
     diff_along,
     free_symbols,
     jacobian,
+    matrix,
     select,
     sqrt,
     substitute,
@@ -44,6 +45,8 @@ class Constraints:
     holonomic : whether it restricts positions; the others restrict only speeds
     phi       : (m,), 0 where a row is not holonomic
     own       : (m,), psi where it is stated; where a holonomic row has 0 it is the rate of phi
+    compared  : the velocities that each row compares, entry by entry; none where it has the user's own coefficients
+    groups    : the group of each row; rows of a group compare the same velocities
     """
 
     kinematics: Kinematics
@@ -52,6 +55,8 @@ class Constraints:
     holonomic: tuple[bool, ...]
     phi: Matrix
     own: Matrix
+    compared: tuple[Matrix, ...]
+    groups: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -76,6 +81,26 @@ class Constraints:
         """d psi / dt where udot = 0, (m,)."""
         return self._rate(self.psi)
 
+    @property
+    def geometric(self) -> tuple[bool, ...]:
+        """Whether the coefficients of each row come from positions and directions, not from the user."""
+        return tuple(len(v) > 0 for v in self.compared)
+
+    @cached_property
+    def reference(self) -> Matrix:
+        """The sizes, squared, that the entries of J could have, (m, nu): E_ij^2 = sum_k (dv_k / du_j)^2.
+
+        v are the velocities that row i compares, so a row of J that is only rounding is small beside
+        its reference. Where the coefficients are the user's own it is J_ij^2.
+        """
+        found: dict[int, list[Expr]] = {}
+        for i, (group, v) in enumerate(zip(self.groups, self.compared, strict=True)):
+            if group not in found:
+                slopes = jacobian(v, self.kinematics.u) if len(v) else matrix([self.J[i]])
+                found[group] = [column @ column for column in slopes.T.rows()]
+        entries = [e for group in self.groups for e in found[group]]
+        return Matrix((len(self), len(self.kinematics.u)), entries)
+
     def rows(self, name: str) -> list[int]:
         """The rows of a constraint."""
         return [i for i, owner in enumerate(self.names) if owner == name]
@@ -83,11 +108,12 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A residual of positions, of speeds, or of both."""
+    """A residual of positions, of speeds, or of both, and the velocities that it compares."""
 
     label: str
     phi: Expr | None
     psi: Expr | None = None
+    compared: Matrix = field(default_factory=lambda: vector([]))
 
 
 def constrain(kin: Kinematics) -> Constraints:
@@ -103,7 +129,7 @@ def constrain(kin: Kinematics) -> Constraints:
             found = [_relation(kin, constraint)]
         elif isinstance(constraint, KnifeEdge):
             V = kin.velocity(constraint.marker, axes="marker")
-            found = [_Row("", None, constraint.axis @ V.v)]
+            found = [_Row("", None, constraint.axis @ V.v, V.v)]
         else:
             found = _rolling(kin, constraint)
         rows += [(constraint.name, row) for row in found]
@@ -115,28 +141,42 @@ def constrain(kin: Kinematics) -> Constraints:
         holonomic=tuple(row.phi is not None for _, row in rows),
         phi=vector([zero if row.phi is None else row.phi for _, row in rows]),
         own=vector([zero if row.psi is None else row.psi for _, row in rows]),
+        compared=tuple(row.compared for _, row in rows),
+        groups=_groups([(name, row.compared) for name, row in rows]),
     )
+
+
+def _groups(rows: Iterable[tuple[str, Matrix]]) -> tuple[int, ...]:
+    """Number the rows: the same for those of one constraint that compare the same velocities."""
+    found: list[int] = []
+    last: tuple[str, Matrix] | None = None
+    for row in rows:
+        same = last is not None and len(row[1]) > 0 and row[0] == last[0] and row[1] is last[1]
+        found.append((found[-1] if found else -1) + (not same))
+        last = row
+    return tuple(found)
 
 
 def _loop(kin: Kinematics, loop: Loop) -> list[_Row]:
     (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
     d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
     across = list(zip("xy", _across(loop.axis), strict=True))
+    moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
     rows: list[_Row] = []
     if kind in ("point", "hinge", "weld"):
-        rows += [_Row(label, e) for label, e in zip(_XYZ, B.p - A.p, strict=True)]
+        rows += [_Row(label, e, None, moves) for label, e in zip(_XYZ, B.p - A.p, strict=True)]
     elif kind in ("axis", "cylinder", "slider"):
-        rows += [_Row(f"off {label}", v @ d) for label, v in across]
+        rows += [_Row(f"off {label}", v @ d, None, moves) for label, v in across]
     elif kind == "plane":
-        rows.append(_Row("", loop.axis @ d))
+        rows.append(_Row("", loop.axis @ d, None, moves))
     elif kind == "distance":
-        rows.append(_Row("", (d @ d - loop.length * loop.length) / (2 * loop.length)))
+        rows.append(_Row("", (d @ d - loop.length * loop.length) / (2 * loop.length), None, moves))
     if kind in ("parallel", "hinge", "cylinder"):
         turned = R @ loop.axis
-        rows += [_Row(f"tilt {label}", v @ turned) for label, v in across]
+        rows += [_Row(f"tilt {label}", v @ turned, None, turns) for label, v in across]
     elif kind in ("orientation", "slider", "weld"):
         w = V_B.w - R.T @ V_A.w
-        rows += [_Row(f"turn {label}", e, rate) for label, e, rate in zip(_XYZ, _turn(R), w, strict=True)]
+        rows += [_Row(f"turn {label}", e, rate, turns) for label, e, rate in zip(_XYZ, _turn(R), w, strict=True)]
     return rows
 
 
@@ -205,5 +245,8 @@ def _rolling(kin: Kinematics, roll: Rolling) -> list[_Row]:
     V, G = kin.velocity(roll.wheel), kin.velocity(roll.ground)
     slip = V.v + cross(V.w, down) - G.v - cross(G.w, touch - ground.p)
     height = n @ (wheel.p - ground.p) - fall
-    rows = [_Row(f"slip {a}", None, ground.R[:, k] @ slip) for k, a in enumerate("xy")]
-    return [_Row("height", height, n @ slip), *rows]
+    (_, V_W), (_, V_G) = _apart(kin, roll.wheel, roll.ground)
+    lever = ground.R.T @ (touch - ground.p)
+    moves = vector([*V_W.v, *(V_W.w * roll.radius), *V_G.v, *cross(V_G.w, lever)])
+    rows = [_Row(f"slip {a}", None, ground.R[:, k] @ slip, moves) for k, a in enumerate("xy")]
+    return [_Row("height", height, n @ slip, moves), *rows]

@@ -111,7 +111,7 @@ def sampled(m: Matrix, points: Sequence[Point]) -> Any:
     """A matrix at every point, (points, ...)."""
     import numpy as np
 
-    return np.array([np.reshape(evaluate(m, point), m.shape) for point in points])
+    return np.array([evaluate(m, point) for point in points])
 
 
 def finite(points: list[Point], m: Matrix) -> list[Point]:

@@ -185,6 +185,7 @@ def _made(base: Kinematics, defined: dict[Expr, Expr], held: Constraints, repeat
 def selected(held: Constraints, rows: Iterable[int]) -> Constraints:
     """Some rows of the constraints."""
     kept = list(rows)
+    group = {g: k for k, g in enumerate(dict.fromkeys(held.groups[i] for i in kept))}
     return replace(
         held,
         names=tuple(held.names[i] for i in kept),
@@ -192,11 +193,14 @@ def selected(held: Constraints, rows: Iterable[int]) -> Constraints:
         holonomic=tuple(held.holonomic[i] for i in kept),
         phi=vector([held.phi[i] for i in kept]),
         own=vector([held.own[i] for i in kept]),
+        compared=tuple(held.compared[i] for i in kept),
+        groups=tuple(group[held.groups[i]] for i in kept),
     )
 
 
 def joined(a: Constraints, b: Constraints) -> Constraints:
     """Rows of two sets of constraints of one mechanism."""
+    first = max(a.groups, default=-1) + 1
     return replace(
         a,
         names=a.names + b.names,
@@ -204,6 +208,8 @@ def joined(a: Constraints, b: Constraints) -> Constraints:
         holonomic=a.holonomic + b.holonomic,
         phi=vector([*a.phi, *b.phi]),
         own=vector([*a.own, *b.own]),
+        compared=a.compared + b.compared,
+        groups=a.groups + tuple(g + first for g in b.groups),
     )
 
 

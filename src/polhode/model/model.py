@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from polhode.graph import Expr, Matrix, diff, free_symbols, substitute, symbol
 from polhode.spatial import Pose
@@ -19,6 +19,9 @@ from .errors import Faults, closest, fault
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .tree import draw
 from .values import scalar
+
+if TYPE_CHECKING:
+    import numpy as np
 
 TIME = symbol("t")
 
@@ -104,9 +107,11 @@ class Model:
         _named([*self.markers, *self.bodies], name, "marker or body")
         raise AssertionError
 
-    def neutral(self) -> tuple[float, ...]:
-        """Coordinates at rest: zeros, and quaternions that do not turn."""
-        return tuple(x for body in self.bodies for x in body.joint.neutral())
+    def neutral(self) -> np.ndarray:
+        """Coordinates at rest, (nq,): zeros, and quaternions that do not turn."""
+        import numpy as np
+
+        return np.array([x for body in self.bodies for x in body.joint.neutral()], dtype=float)
 
     def substituted(self, values: Mapping[Any, Any]) -> Model:
         """The same model with numbers, or expressions, for some of its parameters."""

@@ -147,14 +147,25 @@ def inertia(value: Any, what: str) -> Matrix:
     if len(found) in (3, 6) and not any(isinstance(e, Iterable) and not isinstance(e, str) for e in found):
         e = [*entries(found, len(found), what), 0, 0, 0]
         return as_matrix([[e[0], e[3], e[4]], [e[3], e[1], e[5]], [e[4], e[5], e[2]]])
-    m = square(found, 3, what)
+    return _symmetric(square(found, 3, what), what)
+
+
+def _symmetric(m: Matrix, what: str) -> Matrix:
+    """Require symmetry to rounding, as R I R^T has it; numbers become the mean of the two."""
+    if m == m.T:
+        return m
+    draw = random.Random(1)
+    x = evaluate(m, {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols(m), key=str)})
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        a, b = m[i, j], m[j, i]
-        x, y = number_of(a), number_of(b)
-        scale = 0.0 if x is None or y is None else 1e-9 * (abs(x) + abs(y))
-        if a is not b and (x is None or y is None or abs(x - y) > scale):
-            raise fault(f"{what} is not symmetric: {'xyz'[i]}{'xyz'[j]} is {a}, {'xyz'[j]}{'xyz'[i]} is {b}.")
-    return mirrored(m)
+        if not abs(x[i, j] - x[j, i]) <= 1e-9 * abs(x).max():
+            a, b = "xyz"[i] + "xyz"[j], "xyz"[j] + "xyz"[i]
+            raise fault(f"{what} is not symmetric: {a} is {m[i, j]}, {b} is {m[j, i]}.")
+    if free_symbols(m):
+        return mirrored(m)
+    return Matrix(
+        m.shape,
+        [a if a is b else as_expr((float(a) + float(b)) / 2) for a, b in zip(m.entries, m.T.entries, strict=True)],
+    )
 
 
 def unphysical(mass: Expr, I: Matrix) -> str | None:

@@ -4,12 +4,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from polhode.trajectory import Outcome, Trajectory
+
 from .assemble import AssemblyError, State, assemble
 from .inputs import Sampled
 from .many import Bundle, simulate_many
-from .outcome import Outcome
 from .run import simulate
-from .trajectory import Trajectory
 
 __all__ = [
     "AssemblyError",

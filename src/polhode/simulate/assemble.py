@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polhode.equations import Dynamics, formulate
+from polhode.equations.program import Program, program_of, row_sizes
 from polhode.model import Model
 from polhode.model.errors import closest
-
-from .system import System, row_sizes, system_of
 
 _STEPS = 200
 _CLOSED = 1e-10
@@ -31,7 +30,7 @@ class AssemblyError(ValueError):
 
 
 def assemble(
-    model: Model | Dynamics | System,
+    model: Model | Dynamics | Program,
     q0: Any = None,
     u0: Any = None,
     keep: Iterable[str] = (),
@@ -45,8 +44,8 @@ def assemble(
 
     Raises AssemblyError that names the constraint which cannot be satisfied.
     """
-    system = _system(model)
-    eq = system.equations
+    program = _program(model)
+    eq = program.equations
     q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
     u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
     kept = {keep} if isinstance(keep, str) else set(keep)
@@ -54,31 +53,31 @@ def assemble(
     for name in kept:
         if name not in names:
             raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, names)}")
-    solver = _Solver(system, parameters_of(system.dynamics, p), t)
+    solver = _Solver(program, parameters_of(program.dynamics, p), t)
     q = solver.positions(q, kept)
     return State(q, solver.speeds(q, u, kept))
 
 
-def _system(model: Model | Dynamics | System) -> System:
-    if isinstance(model, System):
+def _program(model: Model | Dynamics | Program) -> Program:
+    if isinstance(model, Program):
         return model
     if not isinstance(model, (Model, Dynamics)):
         raise TypeError(f"assemble takes a Model or a Dynamics, found {model!r:.60}. Make one with eq.compile().")
-    return system_of(formulate(model).compile() if isinstance(model, Model) else model)
+    return program_of(formulate(model).compile() if isinstance(model, Model) else model)
 
 
 class _Solver:
-    """Residuals of a system as NumPy arrays."""
+    """Residuals of a machine as NumPy arrays."""
 
-    def __init__(self, system: System, p: np.ndarray, t: float) -> None:
-        self.system, self.p, self.t = system, p if len(p) else np.zeros(1), np.array([t], dtype=float)
-        self.nu, self.nv = len(system.equations.u), len(system.base.u)
-        self.holonomic = np.array(system.held.holonomic, dtype=bool)
+    def __init__(self, program: Program, p: np.ndarray, t: float) -> None:
+        self.program, self.p, self.t = program, p if len(p) else np.zeros(1), np.array([t], dtype=float)
+        self.nu, self.nv = len(program.equations.u), len(program.base.u)
+        self.holonomic = np.array(program.held.holonomic, dtype=bool)
         self.size = np.zeros(len(self.holonomic))  # of the rows, by which residuals are measured
 
     def closure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of positions, and their J in the speeds of the joints."""
-        found = self.system.positions(self.t[0], np.append(q, np.zeros(self.nu)), self.p)
+        found = self.program.positions(self.t[0], np.append(q, np.zeros(self.nu)), self.p)
         phi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in found)
         self.size = np.maximum(self.size, np.abs(J).max(axis=1, initial=0))
         size = np.where(self.size > 1e-9, self.size, 1.0)[self.holonomic]
@@ -86,17 +85,17 @@ class _Solver:
 
     def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of speeds, and their J."""
-        psi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in self.system.speeds(self.t[0], np.append(q, u), self.p))
+        psi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in self.program.speeds(self.t[0], np.append(q, u), self.p))
         return psi, J
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion along the speeds of the joints."""
-        return self.system.unit(q + self.system.moves(self.t, np.concatenate([q, step]), self.p))
+        return self.program.unit(q + self.program.moves(self.t, np.concatenate([q, step]), self.p))
 
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""
         q = self.moved(q, np.zeros(self.nv))
-        held = [i for i, s in enumerate(self.system.equations.q) if str(s.value) in kept]
+        held = [i for i, s in enumerate(self.program.equations.q) if str(s.value) in kept]
         found, phi = self._closed(q, np.zeros(self.nv), held)
         draw = np.random.default_rng(0)
         for attempt in range(12):
@@ -108,7 +107,7 @@ class _Solver:
             if np.abs(rest).max() < np.abs(phi).max():
                 found, phi = trial, rest
         reach = max(1.0, np.abs(found).max(initial=0))
-        names = [n for n, h in zip(self.system.held.names, self.holonomic, strict=True) if h]
+        names = [n for n, h in zip(self.program.held.names, self.holonomic, strict=True) if h]
         self._require(phi, reach, names, kept)
         return found
 
@@ -156,20 +155,20 @@ class _Solver:
         if not held:
             return np.eye(self.nv)
         states = np.hstack([np.tile(q, (self.nv, 1)), np.eye(self.nv)])
-        N = self.system.moves(self.t, states, self.p)[:, held].T
+        N = self.program.moves(self.t, states, self.p)[:, held].T
         _, sizes, rows = np.linalg.svd(N)
         return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
 
     def speeds(self, q: np.ndarray, u: np.ndarray, kept: set[str]) -> np.ndarray:
         """The nearest speeds that the constraints allow."""
-        free = np.array([str(s.value) not in kept for s in self.system.equations.u], dtype=bool)
+        free = np.array([str(s.value) not in kept for s in self.program.equations.u], dtype=bool)
         for _ in range(2):
             psi, J = self.residuals(q, u)
             u = u.copy()
             u[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ psi
         psi, J = self.residuals(q, u)
         reach = max(1.0, np.abs(u).max(initial=0))
-        self._require(psi / row_sizes(J), reach, list(self.system.constraints.names), kept, "speeds")
+        self._require(psi / row_sizes(J), reach, list(self.program.constraints.names), kept, "speeds")
         return u
 
     def _require(
@@ -192,7 +191,7 @@ class _Solver:
         )
 
 
-def values_of(given: Any, names: Sequence[str], rest: Sequence[float], what: str) -> np.ndarray:
+def values_of(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:
     """An array from an array, or from values by name with the rest at rest."""
     if given is None:
         return np.array(rest, dtype=float)

@@ -11,105 +11,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from polhode.compile import Function, Port
 from polhode.compile.batch import workspace
+from polhode.kernels import lanes
+from polhode.kernels.tableaus import EULER, MIDPOINT, RK4
 
 from .interrupt import PATIENCE, shared_out, stoppable
-from .kernel import helper, kernel
-from .stepping import Array, combine, copy
-from .tableaus import EULER, MIDPOINT, RK4, Explicit
 
 METHODS = {"euler": EULER, "midpoint": MIDPOINT, "rk4": RK4}
 _ROOM = 32768  # doubles of a block: its states, the new ones and four stages
-_TIME, _X, _Y, _TAU, _P, _K = range(6)  # addresses of a block's arrays
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _loop(typing_context: Any, address: Any, pointers: Any, strides: Any, count: Any, work: Any) -> Any:
-    """Call void loop(pointers, strides, count, work) at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        data = [context.make_array(kinds[i])(context, builder, values[i]).data for i in (1, 2, 4)]
-        arguments = [data[0], data[1], values[3], data[2]]
-        kind = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
-        builder.call(builder.inttoptr(values[0], kind.as_pointer()), arguments)
-        return context.get_dummy_value()
-
-    return types.void(address, pointers, strides, types.int64, work), codegen
-
-
-@helper
-def _unit(x: Array, units: Array) -> None:
-    """Bring the quaternions of all states to length 1."""
-    for row in range(len(x)):
-        for first in units:
-            length = 0.0
-            for i in range(first, first + 4):
-                length += x[row, i] * x[row, i]
-            length = np.sqrt(length)
-            for i in range(first, first + 4):
-                x[row, i] /= length
-
-
-@kernel
-def _march(
-    tableau: Explicit,
-    codes: Array,
-    places: Array,
-    strides: Array,
-    times: Array,
-    x: Array,
-    y: Array,
-    k: Array,
-    units: Array,
-    rows: Array,
-    pointers: Array,
-    work: Array,
-) -> None:
-    """Take a block of states through all steps.
-
-    codes   : addresses of the loops of flow and rates
-    places  : addresses of the time, x, y, tau, p and k
-    strides : of t, x, tau, p, dx for flow; nq; of t, x, p, dq for rates
-    times   : the time, its start, the step size, steps between two rows, the first step to take and the last
-    x, y, k : (count, n), the states, new ones, (stages, count n)
-    rows    : (count, outputs, n)
-    """
-    start, h, every = times[1], times[2], int(times[3])
-    count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
-    old, new = x.reshape(size), y.reshape(size)
-    for step in range(int(times[4]), int(times[5])):
-        # the stages
-        for s in range(last):
-            times[0] = start + (step + tableau.c[s]) * h
-            if s:
-                combine(new, old, h, tableau.A[s], tableau.first[s], s, k)
-            pointers[0], pointers[1] = places[_TIME], places[_Y] if s else places[_X]
-            pointers[2], pointers[3], pointers[4] = places[_TAU], places[_P], places[_K] + 8 * size * s
-            _loop(codes[0], pointers, strides, count, work)
-        combine(new, old, h, tableau.A[last], tableau.first[last], last, k)
-        if last == 1:  # speeds are new, coordinates follow them
-            for i in range(count):
-                for j in range(nq):
-                    y[i, j] = x[i, j]
-            pointers[1], pointers[2], pointers[3] = places[_Y], places[_P], places[_K]
-            _loop(codes[1], pointers, strides[6:], count, work)
-            for i in range(count):
-                for j in range(nq):
-                    y[i, j] += h * k[0, i * nq + j]
-
-        # the new states
-        if units.size:
-            _unit(y, units)
-        copy(new, old)
-        if (step + 1) % every == 0:
-            for i in range(count):
-                copy(x[i], rows[i, step // every])
 
 
 def march(
@@ -146,10 +57,10 @@ def march(
     count = len(x)
     inputs = [_rows(given, port, count) for given, port in zip((x, tau, p), flow.inputs[1:], strict=True)]
     loops = flow.kernel.in_lanes, rates.kernel.in_lanes
-    lanes, tableau = loops[0].lanes, METHODS[method]
-    if count < lanes:  # the last state fills the lanes that are left
-        inputs = [a[np.minimum(np.arange(lanes), len(a) - 1)] for a in inputs]
-    rows = np.full((max(count, lanes), steps // every, n), np.nan)
+    width, tableau = loops[0].lanes, METHODS[method]
+    if count < width:  # the last state fills the lanes that are left
+        inputs = [a[np.minimum(np.arange(width), len(a) - 1)] for a in inputs]
+    rows = np.full((max(count, width), steps // every, n), np.nan)
     codes = np.array([loop.address for loop in loops])
     quaternions = np.array(units, dtype=np.int64)
 
@@ -168,11 +79,11 @@ def march(
         while done < steps and not wish.pressed:
             times[4:], tick = (done, min(done + size, steps)), time.perf_counter()
             out = rows[start:stop]
-            _march(tableau, codes, places, strides, times, here, there, k, quaternions, out, pointers, work)
+            lanes.march(tableau, codes, places, strides, times, here, there, k, quaternions, out, pointers, work)
             done += size
             size = int(np.clip(size * PATIENCE / max(time.perf_counter() - tick, 1e-6), 64, 1e9))
 
-    cuts = _cuts(len(rows), n, lanes, threads)
+    cuts = _cuts(len(rows), n, width, threads)
     with stoppable() as wish:
         shared_out(part, pairwise(cuts), threads)
     return rows[:count]

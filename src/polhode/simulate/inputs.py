@@ -6,17 +6,15 @@ import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polhode.equations import Equations
+from polhode.equations.program import Program
 from polhode.formats.expression import parse
 from polhode.graph import Expr, free_symbols
 from polhode.model.errors import closest
-
-if TYPE_CHECKING:
-    from .system import System
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 
@@ -79,14 +77,14 @@ class Inputs:
             self.not_finite = t, self.names[int(np.argmin(finite))]
         return array
 
-    def along(self, system: System, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def along(self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Forces that are constants and laws, (..., nu), at states (..., n)."""
         found = np.empty((*x.shape[:-1], len(self.names)))
         found[...] = self.constant
-        if system.law is not None:
+        if program.law is not None:
             columns = [self.names.index(str(u.value)) for u in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
-            found[..., columns] = system.law(at[..., None], x, p)
+            found[..., columns] = program.law(at[..., None], x, p)
         return found
 
     def _place(self, name: str) -> int:

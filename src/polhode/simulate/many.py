@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.equations.program import Program, program_of
+from polhode.trajectory import Outcome, Trajectory
 
 from .assemble import parameters_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
-from .outcome import Outcome
 from .run import method_of, simulate, times
-from .system import System, system_of
-from .trajectory import Trajectory
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -117,10 +116,10 @@ def simulate_many(
     inputs = read_inputs(None if each else tau, eq)
     native = inputs.sampled is None and inputs.continuous is None and not options.keys() - {"p"}
     if chosen.fixed and native and step is not None and _even(t, t0, step):
-        system = system_of(dynamics, inputs.laws)
-        if not len(system.held):
+        program = program_of(dynamics, inputs.laws)
+        if not len(program.held):
             forces = np.asarray(rows, dtype=float) if each else inputs.constant
-            return _in_lanes(system, inputs, q, u, t, forces, options.get("p"), method, step, threads)
+            return _in_lanes(program, inputs, q, u, t, forces, options.get("p"), method, step, threads)
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
     return _one_by_one(partial(simulate, dynamics, **options), q, u, t, rows, threads)
 
@@ -142,7 +141,7 @@ def _even(t: np.ndarray, t0: float, step: float) -> bool:
 
 
 def _in_lanes(
-    system: System,
+    program: Program,
     inputs: Inputs,
     q0: np.ndarray,
     u0: np.ndarray,
@@ -154,26 +153,26 @@ def _in_lanes(
     threads: int,
 ) -> Bundle:
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
-    values = parameters_of(system.dynamics, p)
+    values = parameters_of(program.dynamics, p)
     p = values if len(values) else np.zeros(1)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
-    x = system.unit(np.hstack([q0, u0]))
+    x = program.unit(np.hstack([q0, u0]))
     with stoppable() as wish:
         rows = march(
-            method, system.flow, system.rates, x, step, steps, tau=tau, p=p,
-            every=every, t=float(t[0]), units=system.quaternions(), threads=threads,
+            method, program.flow, program.rates, x, step, steps, tau=tau, p=p,
+            every=every, t=float(t[0]), units=program.quaternions(), threads=threads,
         )  # fmt: skip
     rows = np.concatenate([x[:, None], rows], axis=1)
     nq = q0.shape[1]
-    forces = inputs.along(system, t, rows, p)
+    forces = inputs.along(program, t, rows, p)
     return Bundle(
-        dynamics=system.dynamics,
+        dynamics=program.dynamics,
         t=t,
         q=rows[:, :, :nq],
         u=rows[:, :, nq:],
         tau=forces + tau[:, None, :] if tau.ndim == 2 else forces,
         parameters=values,
-        outcomes=tuple(_outcome(row, t, system.x, wish.pressed) for row in rows),
+        outcomes=tuple(_outcome(row, t, program.x, wish.pressed) for row in rows),
         statistics={"method": method, "steps": steps},
     )
 

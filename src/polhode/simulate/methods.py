@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from . import adaptive, fixed, stiff
-from .stepping import COLLAPSE, DONE, MORE
+from polhode.kernels import adaptive, fixed, stiff
+from polhode.kernels.stepping import COLLAPSE, DONE, MORE
 
 __all__ = ["COLLAPSE", "DONE", "METHODS", "MORE", "Method"]
 

@@ -13,16 +13,16 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.equations.program import Program, program_of, row_sizes
+from polhode.kernels.machine import NOT_FINITE, OK, RANK, Machine, find_ranks, settle
 from polhode.model.errors import closest
+from polhode.trajectory import Outcome, Trajectory
 
 from .assemble import parameters_of, values_of
+from .ending import ending
 from .inputs import Inputs, read_inputs
 from .interrupt import PATIENCE, stoppable
-from .machine import NOT_FINITE, OK, RANK, Machine, find_ranks, settle
 from .methods import COLLAPSE, DONE, METHODS, MORE, Method
-from .outcome import Outcome, ending
-from .system import System, row_sizes, system_of
-from .trajectory import Trajectory
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 MOST = 100_000_000  # outputs
@@ -71,15 +71,15 @@ def simulate(
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
     tolerances, grid = _tolerances(rtol, atol, longest), times(output, t0, t_end)
     inputs = read_inputs(tau, dynamics.equations)
-    system = system_of(dynamics, inputs.laws)
+    program = program_of(dynamics, inputs.laws)
     eq = dynamics.equations
     values = parameters_of(dynamics, p)
     q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
     u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
-    machine = system.machine(inputs.constant, values, inputs.address(len(q)))
-    x = system.unit(np.concatenate([q, u]))
-    _begin(system, machine, t0, x)
-    run = _Run(system, machine, chosen, inputs, x, (t0, float(t_end)), grid)
+    machine = program.machine(inputs.constant, values, inputs.address(len(q)))
+    x = program.unit(np.concatenate([q, u]))
+    _begin(program, machine, t0, x)
+    run = _Run(program, machine, chosen, inputs, x, (t0, float(t_end)), grid)
     run.options[:] = [*tolerances, 1e-15]
     run.clock[1] = step or 0.0
     with _watching(progress, t0, t_end) as seen:
@@ -150,14 +150,14 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
     return found
 
 
-def _begin(system: System, machine: Machine, t0: float, x: np.ndarray) -> None:
+def _begin(program: Program, machine: Machine, t0: float, x: np.ndarray) -> None:
     """Check that the state satisfies the constraints, and settle it."""
     if machine.held is None:
         return
     near = 1e-5 * max(1.0, np.abs(x).max())
-    both = system.positions(t0, x, machine.p), system.speeds(t0, x, machine.p)
+    both = program.positions(t0, x, machine.p), program.speeds(t0, x, machine.p)
     for what, (rest, J) in zip(("position", "speed"), both, strict=True):
-        for label, off, size in zip(system.held.labels, rest, row_sizes(J), strict=False):
+        for label, off, size in zip(program.held.labels, rest, row_sizes(J), strict=False):
             if not abs(off) <= near * size:
                 raise ValueError(
                     f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
@@ -173,10 +173,10 @@ class _Run:
     """One integration: the arrays that the kernel works on, and what it has written."""
 
     def __init__(
-        self, system: System, machine: Machine, method: Method, inputs: Inputs, x: np.ndarray,
+        self, program: Program, machine: Machine, method: Method, inputs: Inputs, x: np.ndarray,
         span: tuple[float, float], grid: np.ndarray | None,
     ) -> None:  # fmt: skip
-        self.system, self.machine, self.method, self.inputs, self.x = system, machine, method, inputs, x
+        self.program, self.machine, self.method, self.inputs, self.x = program, machine, method, inputs, x
         self.t0, self.t_end = span
         self.every_step = grid is None
         self.grid = np.zeros(4096) if grid is None else grid
@@ -279,20 +279,20 @@ class _Run:
         return sum(len(t) for t, _ in self.saved) + int(self.counts[0])
 
     def trajectory(self, status: int, values: np.ndarray, reacting: bool) -> Trajectory:
-        system, machine = self.system, self.machine
+        program, machine = self.program, self.machine
         done = int(self.counts[0])
         parts = [*self.saved, (self.grid[:done], self.rows[:done])]
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
         if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
             t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
-        nq, m = machine.nq, len(system.constraints)
+        nq, m = machine.nq, len(program.constraints)
         tau = self._tau(t, x)
         residuals = None
-        if len(system.held):
-            (phi, _), (psi, _) = system.positions(t, x, machine.p), system.speeds(t, x, machine.p)
-            residuals = np.hstack([np.where(system.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
+        if len(program.held):
+            (phi, _), (psi, _) = program.positions(t, x, machine.p), program.speeds(t, x, machine.p)
+            residuals = np.hstack([np.where(program.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
         return Trajectory(
-            dynamics=system.dynamics,
+            dynamics=program.dynamics,
             t=t,
             q=x[:, :nq],
             u=x[:, nq:],
@@ -308,8 +308,8 @@ class _Run:
             }
             | ({"constraint rows": m, "independent": int(machine.held.sizes[RANK])} if machine.held else {}),
             residuals=residuals,
-            reactions=system.respond(t, x, tau, machine.p)[1] if reacting and m else None,
-            constraint_names=system.held.labels,
+            reactions=program.respond(t, x, tau, machine.p)[1] if reacting and m else None,
+            constraint_names=program.held.labels,
             sampled=(self.t0, self.inputs.sampled.period) if self.inputs.sampled is not None else None,
         )
 
@@ -319,7 +319,7 @@ class _Run:
             last = [self.machine.tau] * (len(t) - len(self.forces))
             return np.array([*self.forces, *last]).reshape(len(t), len(self.inputs.names))
         if self.inputs.continuous is None:
-            return self.inputs.along(self.system, t, x, self.machine.p)
+            return self.inputs.along(self.program, t, x, self.machine.p)
         nq = self.machine.nq
         calls = [
             self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:]) for s, row in zip(t, x, strict=True)
@@ -330,7 +330,7 @@ class _Run:
         t, steps, which = float(self.clock[0]), int(self.counts[1]), int(self.counts[7])
         if self.interrupted:
             return Outcome(finished=False, reason=f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", time=t)
-        found = ending(self.system, self.machine, status, t, self.x, steps, which)
+        found = ending(self.program, self.machine, status, t, self.x, steps, which)
         when, bad = self.inputs.not_finite or (-np.inf, "")
         if status != NOT_FINITE or when < t:
             return found

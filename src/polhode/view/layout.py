@@ -54,9 +54,7 @@ class _Layout:
         self.held |= {name: (name, np.zeros(3)) for name in self.depth}
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:
-        entries = part.entries if isinstance(part, Matrix) else list(part)
-        found = np.array(evaluate(entries, self.values), dtype=float)
-        return found.reshape(part.shape) if isinstance(part, Matrix) else found
+        return np.array(evaluate(part, self.values), dtype=float)
 
     def point(self, body: str, at: Any) -> int:
         """A point of a body, by its place in it."""

@@ -1,5 +1,6 @@
 """Errors: they name the symbol or argument, before anything is computed."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -82,25 +83,39 @@ def test_wrong_shape_is_named(f, q):
         f(q, 1.0)
 
 
-@pytest.mark.parametrize("dtype", ["f4", "i8", "c16", "?", ">f8", "O", "U3"])
+@pytest.mark.parametrize("dtype", ["c16", "U3", "M8[s]"])
 def test_wrong_dtype_is_named(f, dtype):
-    with pytest.raises(TypeError, match=r"'q'.*float64"):
-        f(np.ones(3).astype(dtype), 1.0)
+    with pytest.raises(TypeError, match="'q': expected real numbers.*dtype " + re.escape(str(np.dtype(dtype)))):
+        f(np.ones(3).astype(int).astype(dtype), 1.0)
 
 
-STRIDED = [np.ones(6)[::2], np.ones((3, 5)).T, np.ones((5, 4))[:, :3], np.broadcast_to(1.0, (5, 3)), np.ones(3)[::-1]]
+NUMBERS = np.arange(60.0)
+LIKE_PEOPLE_HAVE_THEM = {
+    **{dtype: np.arange(3).astype(dtype) for dtype in ("f2", "f4", "g", "i8", "u1", "?", ">f8", "O")},
+    **{f"batch {dtype}": np.arange(15).reshape(5, 3).astype(dtype) for dtype in ("f4", "i4", ">f8", "O")},
+    "every second": NUMBERS[:6:2],
+    "backwards": NUMBERS[2::-1],
+    "Fortran order": np.asfortranarray(NUMBERS.reshape(20, 3)),
+    "transposed": NUMBERS.reshape(3, 20).T,
+    "some columns": NUMBERS[:20].reshape(5, 4)[:, :3],
+    "broadcast": np.broadcast_to(NUMBERS[:3], (5, 3)),
+    "float32 columns": NUMBERS.reshape(10, 6).astype("f4")[:, ::2],
+    "misaligned": np.frombuffer(b"\0" + NUMBERS[:3].tobytes(), np.uint8)[1:].view(np.float64),
+    "read-only": np.frombuffer(NUMBERS[:3].tobytes()),
+}
 
 
-@pytest.mark.parametrize("q", STRIDED, ids=lambda q: str(q.strides))
-def test_arrays_that_are_not_contiguous_are_named(f, q):
-    with pytest.raises(ValueError, match=r"'q'.*not contiguous"):
-        f(q, 1.0)
-
-
-def test_misaligned_arrays_are_named(f):
-    q = np.zeros(25, np.uint8)[1:].view(np.float64)
-    with pytest.raises(ValueError, match="'q'"):
-        f(q, 1.0)
+@pytest.mark.parametrize("q", LIKE_PEOPLE_HAVE_THEM.values(), ids=LIKE_PEOPLE_HAVE_THEM.keys())
+def test_arrays_are_taken_as_people_have_them(f, q):
+    before = q.copy()
+    expected = np.array(q.tolist(), dtype=float) + 0.5
+    total, twice = f(q, 0.5)
+    assert total.tolist() == expected.tolist()
+    assert np.all(twice == 1)
+    out = np.empty(expected.shape), np.empty(expected.shape[:-1])
+    assert f(q=q, x=np.float32(0.5), out=out) is out
+    assert out[0].tolist() == expected.tolist()
+    assert (q == before).all()
 
 
 @pytest.mark.parametrize("bad", [None, "1.5", 1j, np.complex128(1 + 2j), {}, X, Ellipsis], ids=repr)
@@ -196,8 +211,9 @@ def test_matrix_arguments_are_checked(target):
     )
     with pytest.raises(ValueError, match=r"\(\.\.\., 2, 2\)"):
         g(np.ones(4))
-    with pytest.raises(ValueError, match="contiguous"):
-        g(np.ones((2, 2, 3)).T[0])
+    turned = np.arange(12).reshape(2, 2, 3).T
+    assert g(turned[0]).tolist() == ([[1, 2]] @ turned[0]).tolist()
+    assert g(turned).tolist() == ([[1, 2]] @ turned).tolist()
 
 
 def test_numpy_target_has_no_address():

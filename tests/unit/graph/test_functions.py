@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polhode import graph
 from polhode.graph import (
+    Matrix,
     absolute,
     acos,
     asin,
@@ -235,3 +236,14 @@ def test_missing_symbols_are_named():
         evaluate(X + Y, {Y: 1})
     with pytest.raises(TypeError, match="'x'"):
         float(X)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3,), (2, 3), (3, 0)])
+@pytest.mark.parametrize("digits", [None, 30])
+def test_a_matrix_evaluates_to_an_array_of_its_shape(shape, digits):
+    n = int(np.prod(shape))
+    found = evaluate(Matrix(shape, [X + k for k in range(n)]), {X: 0.5}, digits)
+    assert found.shape == shape
+    assert found.dtype == (float if digits is None else object)
+    assert (found == 0.5 + np.arange(n).reshape(shape)).all()
+    assert all(isinstance(v, float if digits is None else mpmath.mpf) for v in found.flat)

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
 from polhode.graph import evaluate, matrix, symbols, vector, zeros
@@ -168,6 +169,36 @@ def test_wrong_bodies(name):
     with pytest.raises(ModelError) as caught:
         Builder().body("a", **({"joint": revolute(), "mass": 1} | options))
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("scale", [1, M], ids=str)
+def test_an_inertia_symmetric_to_rounding_is_taken(size, scale):
+    c, s = np.cos(0.3), np.sin(0.3)
+    R = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+    turned = size * (R @ np.diag([2.0, 3.0, 4.0]) @ R.T)
+    turned[0, 1] += 2e-16 * size
+    turned[2, 0] -= 1e-16 * size
+    assert (turned != turned.T).any()
+    build = Builder()
+    build.body("a", joint=spherical(), mass=1, inertia=matrix(turned) * scale)
+    found = build.build().body("a").inertia
+    assert found == found.T
+    assert np.allclose(evaluate(found, {M: 2.0}), turned * (1 if scale == 1 else 2), rtol=1e-14, atol=1e-15 * size)
+    turned[0, 1] += 1e-6 * size
+    with pytest.raises(ModelError, match="not symmetric: xy"):
+        build.body("b", joint=spherical(), mass=1, inertia=matrix(turned) * scale)
+
+
+def test_neutral_coordinates_are_an_array():
+    build = Builder()
+    build.body("a", joint=free(quaternion=True), mass=1)
+    build.body("b", parent="a", joint=revolute(), mass=1)
+    found = build.build().neutral()
+    assert isinstance(found, np.ndarray)
+    assert found.dtype == np.float64
+    assert found.tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+    assert Builder().build().neutral().shape == (0,)
 
 
 def test_a_quantity_of_a_body_is_no_variable():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
-from polhode.simulate.trajectory import Outcome, Trajectory
+from polhode.trajectory import Outcome, Trajectory
 from polhode.view import Curve, figure
 from polhode.view.layout import build
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .control import Rule, cause, conclude, end_of, judge, ready, size_of
 from .kernel import helper, kernel
 from .machine import NOT_FINITE, OK, evaluate, settle
 from .record import record
+from .sizing import Rule, cause, conclude, end_of, judge, ready, size_of
 from .stepping import (
     ACCEPTED,
     BUDGET,
@@ -87,7 +87,7 @@ def advance(
                 combine(y, x, h, A[s], first[s], s, keep)
                 if s == rule.same:
                     status = max(status, settle(m, t + h, y) if first_bad(y) < 0 else NOT_FINITE)
-                status = max(status, evaluate(m, t + c[s] * h, y, keep[s]))
+                status = max(status, evaluate(m, t + c[s] * h, y, keep[s], s == rule.same))
             _sum(tableau.E, tableau.edge, h, keep, errors)
             error = judge(rule, status, h, clock, counts, x, keep, options)
 
@@ -97,7 +97,7 @@ def advance(
             counts[EVALUATIONS] += rule.stages - rule.same - 1
             for s in range(rule.same + 1, rule.stages):
                 combine(errors[0], x, h, A[s], first[s], s, keep)
-                status = max(status, evaluate(m, t + c[s] * h, errors[0], keep[s]))
+                status = max(status, evaluate(m, t + c[s] * h, errors[0], keep[s], False))
             hermite(x, y, h, keep[0], keep[rule.same], terms)
             _sum(tableau.D, tableau.edge, h, keep, terms[3:])
         if status == OK:

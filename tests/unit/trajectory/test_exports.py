@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from polhode.simulate.trajectory import Trajectory
+from polhode.trajectory import Trajectory
 from tests.motions import swing
 
 

@@ -90,11 +90,11 @@ def advance(
         status = OK
         if not counts[KEPT]:
             counts[EVALUATIONS] += 1
-            status = evaluate(m, t, x, keep[0])
+            status = evaluate(m, t, x, keep[0], True)
         for s in range(1, stages):
             counts[EVALUATIONS] += 1
             combine(y, x, h, tableau.A[s], tableau.first[s], s, keep)
-            status = max(status, evaluate(m, t + tableau.c[s] * h, y, keep[s]))
+            status = max(status, evaluate(m, t + tableau.c[s] * h, y, keep[s], False))
         combine(y, x, h, tableau.A[stages], tableau.first[stages], stages, keep)
         if stages == 1:  # speeds are new, coordinates follow them
             for i in range(nq):
@@ -111,7 +111,7 @@ def advance(
         fresh = status == OK and bad < 0 and is_due(counts, grid, end)
         if fresh:
             counts[EVALUATIONS] += 1
-            status = evaluate(m, end, y, after)
+            status = evaluate(m, end, y, after, True)
             bad = first_bad(after) if status == OK else -1
             hermite(x, y, h, keep[0], after, terms)
         if bad >= 0:

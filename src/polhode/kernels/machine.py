@@ -58,6 +58,8 @@ class Held(NamedTuple):
 class Machine(NamedTuple):
     """Addresses, inputs and room to work in; one for each thread.
 
+    nq     : coordinates, the first entries of the state
+    counted : entries of the state whose error matters, the first ones; the rest only adds up
     code   : addresses, see CONTROL and the following; 0 for what there is not
     tau, p : forces on the speeds, parameters
     units  : first coordinate of each unit quaternion
@@ -67,6 +69,7 @@ class Machine(NamedTuple):
     """
 
     nq: int
+    counted: int
     code: np.ndarray
     tau: np.ndarray
     p: np.ndarray
@@ -77,8 +80,11 @@ class Machine(NamedTuple):
 
 
 @kernel
-def evaluate(m: Any, t: float, x: np.ndarray, dx: np.ndarray) -> int:
-    """Write the rate of change of x at time t to dx; OK, or what went wrong."""
+def evaluate(m: Any, t: float, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
+    """Write the rate of change of x at time t to dx; OK, or what went wrong.
+
+    settled : whether x satisfies its constraints, as where a step starts; not so between
+    """
     m.time[0] = t
     if m.code[CONTROL]:
         invoke(m.code[CONTROL], m.time, x, m.tau)
@@ -309,7 +315,7 @@ def respond(m: Any, t: np.ndarray, x: np.ndarray, tau: np.ndarray, dx: np.ndarra
         copy(tau[k], m.tau)
         psi, J = _speeds(m, h, t[k], x[k])
         h.sizes[RANK] = _grown(h, J, psi, h.sizes[RANK])
-        status = evaluate(m, t[k], x[k], dx[k])
+        status = evaluate(m, t[k], x[k], dx[k], True)
         fill(lam[k], 0.0 if status == OK else np.nan)
         if status == OK:
             M, b, J, _ = _parts(h, m.nq, m.tau.size)

@@ -12,12 +12,12 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.inputs import fresh
+from polhode.equations.program import program_of
 from polhode.model.errors import closest
 
 from . import audit, export, pictures, quantities
-from .between import Ends, hermite
+from .interpolate import Ends, hermite
 from .outcome import Outcome
-from .system import system_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,7 +145,7 @@ class Trajectory:
         h = t[i + 1] - t[i]
         s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
         q = hermite(self.q, self._q_slopes, i, h, s)
-        return system_of(self.dynamics).unit(q), hermite(self.u, self._u_slopes, i, h, s)
+        return program_of(self.dynamics).unit(q), hermite(self.u, self._u_slopes, i, h, s)
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -159,9 +159,9 @@ class Trajectory:
 
     def respond(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """udot and the reactions of constraints at states, a row each."""
-        system = system_of(self.dynamics)
-        if len(system.constraints):
-            return system.respond(t, np.hstack([q, u]), tau, self.parameters)
+        program = program_of(self.dynamics)
+        if len(program.constraints):
+            return program.respond(t, np.hstack([q, u]), tau, self.parameters)
         return self._call("forward_dynamics", q, u, tau, t=t), np.zeros((len(t), 0))
 
     @cached_property

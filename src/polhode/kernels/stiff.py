@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .control import Rule, cause, conclude, end_of, judge, ready, size_of
 from .kernel import helper, kernel
 from .machine import NOT_FINITE, OK, evaluate, settle
 from .record import record
+from .sizing import Rule, cause, conclude, end_of, judge, ready, size_of
 from .stepping import (
     ACCEPTED,
     ATOL,
@@ -173,12 +173,12 @@ def advance(
         later = t + np.sqrt(_EPS * clock[STEP] * max(abs(t), clock[STEP]))
         if later > clock[STOP]:
             later = 2.0 * t - later
-        status = evaluate(m, later, x, drift)
+        status = evaluate(m, later, x, drift, False)
         _slope(f, later - t, drift)
         copy(x, y)
         for j in range(x.size):
             y[j] = _nudge(x[j], clock[STEP] * f[j], options)
-            status = max(status, evaluate(m, t, y, J[j]))
+            status = max(status, evaluate(m, t, y, J[j], False))
             _slope(f, y[j] - x[j], J[j])
             y[j] = x[j]
         bad = culprit(J, drift)
@@ -198,7 +198,7 @@ def advance(
             for s in range(8):
                 if s:
                     combine(y, x, 1.0, method.A[s], 1, s, k)
-                    status = max(status, evaluate(m, t + method.c[s] * h, y, k[s]))
+                    status = max(status, evaluate(m, t + method.c[s] * h, y, k[s], False))
                     if status == OK and first_bad(k[s]) >= 0:
                         counts[WHICH], status = first_bad(k[s]), NOT_FINITE
                 _finish_stage(method, s, h, drift, F, pivots, k)

@@ -126,13 +126,13 @@ def ready(
     """Have the rate where a step starts, and the very first step size; y and other are scratch."""
     if not counts[KEPT]:
         counts[EVALUATIONS] += 1
-        status = _is_rate(evaluate(m, clock[NOW], x, rate), counts, rate)
+        status = _is_rate(evaluate(m, clock[NOW], x, rate, True), counts, rate)
         if status != OK:
             return status
     if not clock[STEP] > 0.0:
         counts[EVALUATIONS] += 1
         h = _probe(clock, x, rate, y, options)
-        evaluate(m, clock[NOW] + h, y, other)
+        evaluate(m, clock[NOW] + h, y, other, False)
         clock[STEP] = _first_size(rule.power, h, x, rate, other, options)
     return OK
 

@@ -19,7 +19,7 @@ from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute
 from polhode.kinematics import Kinematics
 from polhode.spatial import Wrench
 
-from .between import thirds
+from .interpolate import thirds
 from .quantities import run
 
 if TYPE_CHECKING:

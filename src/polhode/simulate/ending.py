@@ -1,43 +1,18 @@
-"""How a simulation ended: in a sentence, with the culprit by name and a remedy."""
+"""Why a run ended, from what the loops returned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from .machine import LOST, NOT_FINITE, RANK, SINGULAR, TORN, Held, Machine
-from .stepping import DONE
-
-if TYPE_CHECKING:
-    from .system import System
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a simulation ended.
-
-    finished : whether it reached the time asked for
-    reason   : one sentence
-    time     : where it ended
-    culprit  : the variable or constraint that stopped it
-    remedy   : what to try, one sentence
-    """
-
-    finished: bool
-    reason: str
-    time: float
-    culprit: str | None = None
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.reason} {self.remedy}" if self.remedy else self.reason
+from polhode.equations.program import Program
+from polhode.kernels.machine import LOST, NOT_FINITE, RANK, SINGULAR, TORN, Held, Machine
+from polhode.kernels.stepping import DONE
+from polhode.trajectory import Outcome
 
 
-def ending(system: System, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:
+def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:
     """Say why the loops returned a status at a state (t, x); `which` is the variable they blame."""
-    culprit = str(system.x[which % len(system.x)].value) if len(system.x) else "nothing"
+    culprit = str(program.x[which % len(program.x)].value) if len(program.x) else "nothing"
     at = f"Stopped at t = {t:.6g} s:"
     if status == DONE:
         return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} steps.", time=t)
@@ -45,18 +20,18 @@ def ending(system: System, machine: Machine, status: int, t: float, x: np.ndarra
         reason = f"{culprit!r} would become infinite or NaN in the next step."
         remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
     elif status == SINGULAR and machine.held is not None:
-        culprit = _idle(system, machine.held)
+        culprit = _idle(program, machine.held)
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
         remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
     elif status == LOST and machine.held is not None:
-        culprit = _furthest(system.held.labels, machine.held)
+        culprit = _furthest(program.held.labels, machine.held)
         reason = f"constraint {culprit!r} can no longer be satisfied."
         remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
     elif status == TORN and machine.held is not None:
-        culprit = _furthest(system.constraints.labels, machine.held)
+        culprit = _furthest(program.constraints.labels, machine.held)
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
-    elif machine.held is not None and (strained := _strained(system, machine, machine.held, t, x)) is not None:
+    elif machine.held is not None and (strained := _strained(program, machine, machine.held, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
         remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
@@ -66,9 +41,9 @@ def ending(system: System, machine: Machine, status: int, t: float, x: np.ndarra
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
 
 
-def _idle(system: System, held: Held) -> str:
+def _idle(program: Program, held: Held) -> str:
     """The speed with the least inertia, where the loops found none."""
-    eq = system.equations
+    eq = program.equations
     nq, nu = len(eq.q), len(eq.u)
     sizes = np.abs(held.terms[nq : nq + nu * nu].reshape(nu, nu)).max(axis=1)
     return str(eq.u[int(np.argmin(sizes))].value)
@@ -80,13 +55,13 @@ def _furthest(labels: tuple[str, ...], held: Held) -> str:
     return labels[int(np.argmax(np.where(np.isnan(off), np.inf, off)))]
 
 
-def _strained(system: System, machine: Machine, held: Held, t: float, x: np.ndarray) -> str | None:
+def _strained(program: Program, machine: Machine, held: Held, t: float, x: np.ndarray) -> str | None:
     """The constraint that hardly determines a speed any more."""
-    if system.residuals is None:
+    if program.residuals is None:
         return None
-    m, rank = len(system.constraints), int(held.sizes[RANK])
-    J = system.speeds(t, x, machine.p)[1] / np.maximum(held.size[:m, None], 1e-300)
+    m, rank = len(program.constraints), int(held.sizes[RANK])
+    J = program.speeds(t, x, machine.p)[1] / np.maximum(held.size[:m, None], 1e-300)
     rows, sizes, _ = np.linalg.svd(J)
     if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
         return None
-    return system.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]
+    return program.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]

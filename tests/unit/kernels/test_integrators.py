@@ -7,11 +7,12 @@ import pytest
 
 import polhode as ph
 from polhode.compile import compile
+from polhode.equations.program import Program
 from polhode.graph import sqrt, symbol, vector, vector_of
-from polhode.simulate import adaptive, batch, fixed, stiff
-from polhode.simulate.machine import NOT_FINITE
-from polhode.simulate.stepping import ACCEPTED, COLLAPSE, DONE, EVALUATIONS, MORE, NOW, REJECTED, ROW, STEP, WHICH
-from polhode.simulate.system import System
+from polhode.kernels import adaptive, fixed, stiff
+from polhode.kernels.machine import NOT_FINITE
+from polhode.kernels.stepping import ACCEPTED, COLLAPSE, DONE, EVALUATIONS, MORE, NOW, REJECTED, ROW, STEP, WHICH
+from polhode.simulate import batch
 
 FIXED, ADAPTIVE = ["euler", "midpoint", "rk4"], ["dopri5", "dop853", "rodas5p"]
 ORDER = {"euler": 1, "midpoint": 2, "rk4": 4, "dopri5": 5, "dop853": 8, "rodas5p": 5}
@@ -22,7 +23,7 @@ MODULE = {name: module for module in (fixed, adaptive, stiff) for name in module
 def any_machine():
     build = ph.Builder("one")
     build.body("arm", joint=ph.revolute("y"), mass=1, com=(1, 0, 0), inertia=(1, 1, 1))
-    return System(ph.formulate(build.build()).compile()).machine()
+    return Program(ph.formulate(build.build()).compile()).machine()
 
 
 class Problem:

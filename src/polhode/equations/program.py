@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.equations import Dynamics, Equations
-from polhode.equations.dynamics import accelerations
-from polhode.equations.inputs import fresh
 from polhode.graph import Expr, Matrix, as_expr, substitute, symbol, vector
+from polhode.kernels.machine import Held, Machine, respond
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 
-from .machine import Held, Machine, respond
+from .dynamics import Dynamics, accelerations
+from .equations import Equations
+from .inputs import fresh
 
 
-def system_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> System:
-    """The system of a dynamics, made once."""
+def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> Program:
+    """The program of a dynamics, made once."""
     key = tuple((laws or {}).items())
     if key not in dynamics.kept:
-        dynamics.kept[key] = System(dynamics, laws)
-    found: System = dynamics.kept[key]
+        dynamics.kept[key] = Program(dynamics, laws)
+    found: Program = dynamics.kept[key]
     return found
 
 
-class System:
+class Program:
     """The state x = [q, u] of a mechanism, and native code for its motion.
 
     flow      : (t, x, tau, p) -> [qdot, udot]; with constraints [qdot, M, b, J, gamma]
@@ -131,6 +131,7 @@ class System:
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(
             nq=len(self.equations.q),
+            counted=len(self.x),
             code=np.array([control, *addresses], dtype=np.int64),
             tau=np.zeros(len(self.tau)) if tau is None else np.array(tau, dtype=float),
             p=np.zeros(1) if p is None or not len(p) else np.array(p, dtype=float),

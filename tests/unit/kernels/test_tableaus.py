@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from polhode.simulate.tableaus import DOP853, DOPRI5, EULER, MIDPOINT, RK4, RODAS5P
+from polhode.kernels.tableaus import DOP853, DOPRI5, EULER, MIDPOINT, RK4, RODAS5P
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Loops over native code, compiled once for every model: constraints, integrators."""

@@ -1,0 +1,6 @@
+"""What a run leaves behind: states by name, energies, files, pictures."""
+
+from .outcome import Outcome
+from .trajectory import Trajectory
+
+__all__ = ["Outcome", "Trajectory"]
