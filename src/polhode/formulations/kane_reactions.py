@@ -175,7 +175,7 @@ def _multipliers(kane: Kane, held: Constraints) -> Matrix:
     # v = G u + g + A a: the auxiliary speeds a are the residuals of the rows
     rows = vector([*(e for u, e in kin.defined.items() if u in {*kin.u}), *kin.embedded.psi])
     S = jacobian(rows, kin.base.u)
-    points = generic_points(kin.base, kin.embedded.phi, [*rows])
+    points = generic_points(kin.base, kin.embedded.phi, [*rows], kin.embedded.reference)
     unit = identity(len(S))
     A = eliminate(S, unit[:, len(kin.u) :], points)
     v_dot = kane.rate(vector([kin.quasi[v] for v in kin.base.u]), kane.udot)

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from polhode.graph import Expr, Matrix, jacobian, op_counts, solve, symbol, topological, vector
 from polhode.graph.ops import OPS
 from polhode.kinematics import Kinematics, derive, generalised
-from polhode.kinematics.generic import generic_points, independent_rows, sampled
+from polhode.kinematics.generic import generic_points, sampled
+from polhode.kinematics.independent import GEOMETRIC, independent_rows
 from polhode.model import Model
 from polhode.spatial import Inertia
 
@@ -113,6 +114,8 @@ def _groups(kin: Kinematics) -> list[tuple[int, list[int]]]:
 
 def _absolute(kin: Kinematics, k: int, group: list[int]) -> list[Expr]:
     """Components of the link's twist that its own speeds determine: along a single axis, in its axes otherwise."""
+    import numpy as np
+
     V, link = kin.V[k], kin.links[k]
     if len(group) == 1 and len(link.H) == 1:
         h = link.H[0]
@@ -122,7 +125,10 @@ def _absolute(kin: Kinematics, k: int, group: list[int]) -> list[Expr]:
     rows = V.vector()
     slopes = jacobian(rows, [kin.u[i] for i in group])
     points = generic_points(kin, vector([]), [*rows])[1:]
-    chosen = independent_rows(sampled(slopes, points), most=len(group))
+    values = sampled(slopes, points)
+    for part in (slice(0, 3), slice(3, 6)):  # turns and moves, each measured by all of its components
+        values[:, part] /= np.linalg.norm(values[:, part], axis=(1, 2), keepdims=True) + 1e-300
+    chosen = independent_rows(values, np.full(6, GEOMETRIC), most=len(group))
     return [rows[i] for i in chosen]
 
 

@@ -164,7 +164,9 @@ def _loop(kin: Kinematics, loop: Loop) -> list[_Row]:
     moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
     rows: list[_Row] = []
     if kind in ("point", "hinge", "weld"):
-        rows += [_Row(label, e, None, moves) for label, e in zip(_XYZ, B.p - A.p, strict=True)]
+        _, own = kin.frame(kin.carrier_of_both(*loop.ends))
+        apart = own.R.T @ (B.p - A.p)  # in the axes of the body, as both poses are in its link
+        rows += [_Row(label, e, None, moves) for label, e in zip(_XYZ, apart, strict=True)]
     elif kind in ("axis", "cylinder", "slider"):
         rows += [_Row(f"off {label}", v @ d, None, moves) for label, v in across]
     elif kind == "plane":
@@ -208,13 +210,13 @@ def _below(kin: Kinematics, k: int, X_M: Pose, shared: set[int]) -> tuple[Pose, 
 
 
 def _across(axis: Matrix) -> tuple[Matrix, Matrix]:
-    """Two unit vectors across an axis of numbers; the coordinate axes where it is one."""
+    """Two unit vectors that are right-handed with an axis of numbers; along the coordinate axes where it is."""
     numbers = [float(e) for e in axis]
     k = min(range(3), key=lambda i: abs(numbers[i]))
     if sorted(map(abs, numbers)) == [0, 0, 1]:
         along = max(range(3), key=lambda i: abs(numbers[i]))
-        first, second = ([int(i == (along + s) % 3) for i in range(3)] for s in (1, 2))
-        return vector(first), vector(second)
+        first = vector([int(i == (along + 1) % 3) for i in range(3)])
+        return first, cross(axis, first)
     a = cross(axis, vector([int(i == k) for i in range(3)]))
     a = a / sqrt(a @ a)
     return a, cross(axis, a)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from polhode.graph import Expr, Matrix, as_expr, free_symbols, jacobian, matrix, substitute, symbol, vector
+from polhode.graph import Expr, Matrix, as_expr, free_symbols, jacobian, substitute, symbol, vector
 from polhode.graph.node import coerce
 from polhode.model import TIME
 from polhode.model.errors import closest
 
 from .constraints import Constraints, constrain
-from .generic import Point, dependent_columns, finite, generic_points, growth, independent_rows, offset, sampled
+from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
+from .independent import WRITTEN, Measured, independent_rows
 from .speeds import Recast, embed, pfaffian, recast, selected, without
 from .tree import Kinematics
 
@@ -43,12 +44,13 @@ def generalised(
     defined = _definitions(base, speeds)
     rows = selected(every, [i for i, name in enumerate(every.names) if name in names])
     points = finite(
-        generic_points(base, rows.phi, [*defined.values(), *rows.psi]),
+        generic_points(base, rows.phi, [*defined.values(), *rows.psi], rows.reference),
         jacobian([*defined.values(), *rows.psi], base.u),
     )
-    kept = _kept(base, rows, points)
+    measured = Measured(base, rows, points)
+    kept = _kept(base, rows, measured, points)
     repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
-    completing = _completing(base, defined, rows, kept, points)
+    completing = _completing(base, defined, measured, kept, points)
     free = recast(base, defined, selected(rows, completing), repeated=repeated, points=points)
     rest = selected(rows, [i for i in kept if i not in completing])
     if not rest and independent is not None and [*independent] != [str(u.value) for u in free.u]:
@@ -102,20 +104,19 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
     return found
 
 
-def _kept(base: Kinematics, rows: Constraints, points: list[Point]) -> list[int]:
+def _kept(base: Kinematics, rows: Constraints, measured: Measured, points: list[Point]) -> list[int]:
     """The rows that do not repeat others; refuse those that contradict them."""
     import numpy as np
 
     if not len(rows):
         return []
-    J = sampled(rows.J, points)
-    b = sampled(offset(rows.psi, base.u, points), points)
-    kept = independent_rows(J)
+    kept = independent_rows(measured.rows, measured.least)
+    b = sampled(offset(rows.psi, base.u, points), points) / np.where(measured.size > 0, measured.size, 1)
     for i in range(len(rows)):
         if i not in kept:
-            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in J]
+            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in measured.rows]
             gaps = [abs(f @ c[kept] - c[i]) for f, c in zip(factors, b, strict=True)]
-            if np.median(gaps) > 1e-6 * max(1.0, float(np.abs(b).max())):
+            if np.median(gaps) > 1e-6 * np.abs(b).max():
                 label = rows.labels[i]
                 raise ValueError(
                     f"Constraint row {label!r} contradicts others: no motion satisfies them all. Drop one."
@@ -123,31 +124,31 @@ def _kept(base: Kinematics, rows: Constraints, points: list[Point]) -> list[int]
     return kept
 
 
-def _completing(base: Kinematics, defined: dict[Expr, Expr], rows: Constraints, kept: list[int],
+def _completing(base: Kinematics, defined: dict[Expr, Expr], measured: Measured, kept: list[int],
                 points: list[Point]) -> list[int]:  # fmt: skip
     """The rows that determine, with the definitions, the speeds of the joints."""
     import numpy as np
 
     n, k = len(base.u), len(defined)
     names = [str(u.value) for u in defined]
-    Y = jacobian(vector(defined.values()), base.u)
-    values = sampled(Y, points)
-    distinct = independent_rows(values)
+    Y = measured.without_units(sampled(jacobian(vector(defined.values()), base.u), points))
+    distinct = independent_rows(Y, np.full(k, WRITTEN))
     if len(distinct) < k:
         extra = [name for i, name in enumerate(names) if i not in distinct]
         raise ValueError(f"Speeds {_listed(extra)} repeat others: the definitions are not independent. Change them.")
+    J = measured.rows[:, kept]
     if k + len(kept) < n:
-        missing = _listed(_loose(base, values, sampled(rows.J, points)))
+        missing = _listed(_loose(base, Y, J))
         raise ValueError(
             f"The speeds {_listed(names)} and {len(kept)} rows of embedded constraints do not determine the {n} speeds "
             f"of the model: {missing} stay open. Define {n - k - len(kept)} more, or embed constraints."
         )
-    J = sampled(matrix([rows.J[i] for i in kept]), points) if kept else np.zeros((len(points), 0, n))
-    found = independent_rows(np.concatenate([values, J], axis=1), given=k, most=n - k)
+    least = np.concatenate([np.full(k, WRITTEN), measured.least[kept]])
+    found = independent_rows(np.concatenate([Y, J], axis=1), least, given=k, most=n - k)
     if len(found) < n - k:
         raise ValueError(
             f"The definitions of {_listed(names)} and the embedded constraints cannot be inverted: they leave "
-            f"{_listed(_loose(base, values, J))} undetermined. Define other speeds."
+            f"{_listed(_loose(base, Y, J))} undetermined. Define other speeds."
         )
     return [kept[i - k] for i in found]
 

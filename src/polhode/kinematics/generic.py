@@ -1,4 +1,4 @@
-"""Generic points of a mechanism, and choices that hold at all of them: independent rows, dependent speeds.
+"""Generic points of a mechanism, and choices that hold at all of them: which speeds are dependent.
 
 What the paper decides by singular values at one configuration is decided here at
 several, drawn at random and moved onto the configuration constraints.
@@ -26,85 +26,114 @@ from polhode.graph import (
     substitute,
     topological,
     vector,
+    zeros,
 )
 from polhode.graph.compact import compact
 
+from .numeric import extent, slide_speeds, slides, unit_quaternions
 from .tree import Kinematics
 
 POINTS = 8
 STARTS = 48  # random configurations from which the constraints are sought
 ITERATIONS = 60
 FEW = 400  # choices of dependent speeds that are all compared
-SMALL = 1e-8  # of a row of length 1: below it the row repeats others
+CLOSED = 1e-10  # of residuals without units
+NEARLY = 1e-5  # of those that the digits of a file leave
 POLE = 1e6  # of an entry that has one nearby
 CANCELLED = 1e-12  # of the terms of a sum: below it the sum is zero
-CLEAR = 0.05  # above it the row is independent without doubt
 
 Point = dict[Expr, float]
 
 
-def generic_points(kin: Kinematics, phi: Matrix, others: Sequence[Expr] = ()) -> list[Point]:
+def generic_points(
+    kin: Kinematics, phi: Matrix, others: Sequence[Expr] = (), reference: Matrix | None = None
+) -> list[Point]:
     """Random values of q, t and parameters with phi = 0, where such are found; anywhere otherwise.
 
     The first is sought from the configuration at rest, where machines often are.
+
+    reference : squares of what each speed could change of phi, (m, nu); None measures phi by 1
     """
     known = {*kin.q, *kin.u}
     rest = sorted(free_symbols([*phi, *kin.q_dot, *others]) - known, key=lambda s: str(s.value))
-    lengths: list[Expr] = []
-    first = 0
-    for body in kin.model.bodies:
-        for part in body.joint.parts:
-            if part.quaternion:
-                turn = kin.q[first : first + 4]
-                lengths.append(turn @ turn - 1)
-            first += part.nq
-    held = vector([*[e for e in phi if e != 0], *lengths])
-    residual = _compiled(held, kin.q, rest)
+    residual = _Residual(kin, phi, rest, reference)
     draw = random.Random(7)
     found: list[Point] = []
+    near: list[Point] = []
     loose: list[Point] = []
     for i in range(STARTS):
         point = {s: draw.uniform(0.5, 1.5) for s in rest}
         point |= dict(zip(kin.q, kin.model.neutral(), strict=True)) if i == 0 else {}
         point |= {s: draw.uniform(-1.5, 1.5) for s in kin.q if s not in point}
-        moved = _settled(point, kin.q, rest, residual)
-        if moved is not None:
+        length = extent(kin, point)
+        if i:
+            point |= {s: point[s] * length for s in slides(kin)}
+        moved, left = _settled(point, kin.q, rest, residual, length)
+        if left < CLOSED:
             found.append(moved)
+        elif left < NEARLY and len(near) < POINTS:
+            near.append(moved)
         elif len(loose) < POINTS:
             loose.append(point)
         if len(found) == POINTS:
             break
-    return found or loose
+    return found or near or loose
 
 
-def _compiled(held: Matrix, q: Matrix, rest: Sequence[Expr]) -> Any:
-    """The function (q, rest) -> residuals and their slopes by q."""
-    rows = matrix([[e, *row] for e, row in zip(held, jacobian(held, q).rows(), strict=True)])
-    return compile({"q": q, "rest": vector(rest)}, {"rows": rows}, target="numpy") if len(held) else None
+class _Residual:
+    """The function (q, rest, length) -> residuals without units and their slopes by q, (m, 1 + nq)."""
+
+    def __init__(self, kin: Kinematics, phi: Matrix, rest: Sequence[Expr], reference: Matrix | None) -> None:
+        quaternions = [kin.q[k : k + 4] for k in unit_quaternions(kin)]
+        kept = [i for i, e in enumerate(phi) if e != 0]
+        held = vector([*[phi[i] for i in kept], *[turn @ turn - 1 for turn in quaternions]])
+        self.count, self.measured = len(held), len(kept) if reference is not None else 0
+        if not len(held):
+            return
+        columns = [[e, *row] for e, row in zip(held, jacobian(held, kin.q).rows(), strict=True)]
+        if reference is not None:
+            columns = [
+                [*row, *(reference[kept[i]] if i < len(kept) else zeros(len(kin.u)))] for i, row in enumerate(columns)
+            ]
+        self.nq = len(kin.q)
+        slow = slide_speeds(kin)
+        self.slow = [u in slow for u in kin.u]
+        self.rows = compile({"q": kin.q, "rest": vector(rest)}, {"rows": matrix(columns)}, target="numpy")
+
+    def __call__(self, q: Any, rest: Any, length: float) -> Any:
+        import numpy as np
+
+        rows = self.rows(q, rest)
+        found = rows[:, : 1 + self.nq]
+        if self.measured:
+            reach = np.sqrt(rows[: self.measured, 1 + self.nq :]) @ np.where(self.slow, length, 1.0)
+            found[: self.measured] /= np.where(reach > 0, reach, 1.0)[:, None]
+        return found
 
 
-def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: Any) -> Point | None:
-    """Newton's method with the shortest steps, halved where they do not help."""
+def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
+    """Newton's method with the shortest steps, halved where they do not help; the point, and the residual left."""
     import numpy as np
 
-    if residual is None:
-        return point
+    if not residual.count:
+        return point, 0.0
     x, given = np.array([point[s] for s in q]), np.array([point[s] for s in rest])
-    rows = residual(x, given)
+    rows = residual(x, given, length)
     for _ in range(ITERATIONS):
         r, J = rows[:, 0], rows[:, 1:]
         if not np.isfinite(rows).all() or np.abs(r).max() < 1e-13:
             break
         step = np.linalg.lstsq(J, -r, rcond=1e-10)[0]
         for _ in range(8):
-            there = residual(x + step, given)
+            there = residual(x + step, given, length)
             if np.linalg.norm(there[:, 0]) < np.linalg.norm(r):
                 break
             step = step / 2
         else:
             break
         x, rows = x + step, there
-    return point | dict(zip(q, map(float, x), strict=True)) if np.abs(rows[:, 0]).max() < 1e-10 else None
+    left = float(np.abs(rows[:, 0]).max())
+    return point | dict(zip(q, map(float, x), strict=True)), left if np.isfinite(left) else np.inf
 
 
 def sampled(m: Matrix, points: Sequence[Point]) -> Any:
@@ -150,42 +179,6 @@ def _uncancelled(rows: Matrix) -> Matrix:
             case _:
                 size[e] = abs(e)
     return rows.map(size.__getitem__)
-
-
-def independent_rows(rows: Any, given: int = 0, most: int | None = None) -> list[int]:
-    """Rows, in order, that are no combinations of those before them at the points; the first `given` count as taken.
-
-    Rows that are clearly independent at every point come before those that are so at some.
-    """
-    import numpy as np
-
-    taken = list(range(given))
-    bases = [_orthonormal(sample[:given]) for sample in rows]
-    lengths = np.linalg.norm(rows, axis=2)
-    for least, every in ((CLEAR, True), (SMALL, False)):
-        for i in range(given, rows.shape[1]):
-            if i in taken or (most is not None and len(taken) - given == most):
-                continue
-            left = [
-                _apart(sample[i], basis) / n if n > 0 else 0.0
-                for sample, basis, n in zip(rows, bases, lengths[:, i], strict=True)
-            ]
-            if all(x > least for x in left) if every else np.median(left) > least:
-                taken.append(i)
-                bases = [_orthonormal(sample[taken]) for sample in rows]
-    return sorted(taken[given:])
-
-
-def _orthonormal(rows: Any) -> Any:
-    import numpy as np
-
-    return np.linalg.qr(rows.T)[0] if len(rows) else np.zeros((rows.shape[1], 0))
-
-
-def _apart(row: Any, basis: Any) -> float:
-    import numpy as np
-
-    return float(np.linalg.norm(row - basis @ (basis.T @ row)))
 
 
 def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:

@@ -4,12 +4,17 @@ A joint's frame may sit anywhere on its axis and turn about it: z goes along the
 axis and x along the common normal to the next one. And of a body on a revolute
 joint, the mass, the first moment along the axis and one transverse moment of
 inertia act the same when they belong to its parent.
+
+No frame goes far: axes that are parallel but for the digits of a file have their
+common normal kilometres away. What comes out is compared with what went in, and
+links whose inertia it would change keep their own frames.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from polhode.graph import Constant, Expr, Matrix, as_expr, const, matrix, substitute, vector, zeros
@@ -18,14 +23,27 @@ from polhode.model.algebra import twists
 from polhode.model.values import whole
 from polhode.spatial import Inertia, Pose, Twist, axis_angle
 
+from .numeric import altered
 from .tree import Kinematics, Link
 
 DUST = 5e-12  # of a sine or cosine: what the right angle 1.57079632679 leaves, and no more
+PARALLEL = 1e-9  # sine of the angle between two axes, below which their common normal has no direction
+FAR = 2  # distances between two axes' points, beyond which no frame is put
 
 
 def reduced(kin: Kinematics) -> Kinematics:
     """Choose frames and regroup inertias; the links' poses change, the equations do not."""
-    axes = [_axis(link) for link in kin.links]
+    as_they_are: set[int] = set()
+    while True:
+        light = _reduced(kin, as_they_are)
+        changed = altered(kin, light) - as_they_are
+        if not changed:
+            return light
+        as_they_are |= changed
+
+
+def _reduced(kin: Kinematics, as_they_are: set[int]) -> Kinematics:
+    axes = [None if k in as_they_are else _axis(link) for k, link in enumerate(kin.links)]
     rest = [_at_rest(link) for link in kin.links]
     children: list[list[int]] = [[] for _ in kin.links]
     for k, link in enumerate(kin.links):
@@ -40,7 +58,8 @@ def reduced(kin: Kinematics) -> Kinematics:
         base = rest[k] @ frames[k]
         if link.parent >= 0:
             base = frames[link.parent].inverse() @ base
-        base = _settled_pose(base)
+        lengths = [rest[k].p, frames[k].p, *([frames[link.parent].p] if link.parent >= 0 else [])]
+        base = _settled_pose(base, sum(_size(p) for p in lengths))
         bases.append(base)
         inertia = _settled_inertia(frames[k].inverse() @ link.inertia)
         if axes[k] is None:
@@ -67,7 +86,7 @@ def _axis(link: Link) -> _Axis | None:
     if length == 0:
         size = math.sqrt(sum(x * x for x in v))
         return "prismatic", vector([x / size if size != 1 else x for x in v]), zeros(3)
-    if abs(sum(x * y for x, y in zip(w, v, strict=True))) > 1e-14 * length:
+    if abs(_dot(w, v)) > 1e-14 * length * math.sqrt(_dot(v, v)):
         return None  # a screw
     point = [(w[(i + 1) % 3] * v[(i + 2) % 3] - w[(i + 2) % 3] * v[(i + 1) % 3]) / length**2 for i in range(3)]
     unit = w if abs(length - 1) < 1e-15 else [x / length for x in w]
@@ -100,12 +119,17 @@ def _frame(inertia: Inertia, here: _Axis | None, next_ones: list[tuple[_Axis | N
     return _made(z, None, p)
 
 
+def _size(v: Matrix) -> float:
+    """The length of a vector, as far as it is numbers."""
+    return math.sqrt(sum(float(e.value) ** 2 for e in v if isinstance(e, Constant)))
+
+
 def _floats(v: Matrix) -> list[float]:
     """The numbers of a vector, nothing where it has symbols."""
     return [float(e.value) for e in v if isinstance(e, Constant)] if all(isinstance(e, Constant) for e in v) else []
 
 
-def _cross(a: list[float], b: list[float]) -> list[float]:
+def _cross(a: list[Any], b: list[Any]) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
@@ -118,22 +142,23 @@ def _across(z: list[float], v: list[float]) -> list[float] | None:
     along = _dot(z, v)
     rest = [a - along * b for a, b in zip(v, z, strict=True)]
     size = math.sqrt(_dot(rest, rest))
-    return [a / size for a in rest] if size > 1e-9 else None
+    return [a / size for a in rest] if size > 1e-9 * math.sqrt(_dot(v, v)) else None
 
 
 def _normal(z: list[float], p: list[float], a: list[float], r: list[float]) -> tuple[list[float] | None, list[float]]:
-    """Direction of the common normal of two axes, and its foot on the first."""
+    """Direction of the common normal of two axes, and its foot on the first where that is near."""
     if not p or not a or not r:
         return None, p
     between = [x - y for x, y in zip(r, p, strict=True)]
-    n = _cross(z, a)
-    sine2 = _dot(n, n)
-    if sine2 < 1e-18:
+    n = [float(e) for e in _cross([*map(Fraction, z)], [*map(Fraction, a)])]  # exact: across both, however small
+    sine = math.sqrt(_dot(n, n))
+    if sine < PARALLEL:
         return _across(z, between), p
-    x = [e / math.sqrt(sine2) for e in n]
-    # foot: p + t z with (between - t z) x a . n = 0
-    t = _dot(_cross(between, a), n) / sine2
-    return x, [e + t * f for e, f in zip(p, z, strict=True)]
+    x = [e / sine for e in n]
+    # foot: p + t z with (between - t z) x a . x = 0
+    t = _dot(_cross(between, a), x) / sine
+    near = abs(t) <= FAR * math.sqrt(_dot(between, between))
+    return x, [e + t * f for e, f in zip(p, z, strict=True)] if near else p
 
 
 def _made(z: Matrix, x: list[float] | None, origin: list[float]) -> Pose:
@@ -144,8 +169,7 @@ def _made(z: Matrix, x: list[float] | None, origin: list[float]) -> Pose:
         x = _across(third, [1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
     assert x is not None
     y = _cross(third, x)
-    R = matrix([x, y, third]).T.map(_settled)
-    return Pose(R, vector(origin).map(_settled))
+    return Pose(matrix([x, y, third]).T.map(_settled), vector(origin))
 
 
 def _settled(e: Expr) -> Expr:
@@ -153,23 +177,22 @@ def _settled(e: Expr) -> Expr:
     return whole(e, DUST)
 
 
-def _settled_pose(X: Pose) -> Pose:
-    return Pose(X.R.map(_settled), X.p.map(_tiny))
+def _settled_pose(X: Pose, size: float) -> Pose:
+    """Clear dust of directions, and of lengths beside those they were made from."""
+    return Pose(X.R.map(_settled), _cleared(X.p, DUST * size))
 
 
-def _tiny(e: Expr) -> Expr:
-    return const(0) if isinstance(e, Constant) and abs(e.value) < DUST else e
+def _cleared(m: Matrix, least: float) -> Matrix:
+    return m.map(lambda e: const(0) if isinstance(e, Constant) and abs(e.value) <= least else e)
 
 
-def _settled_inertia(inertia: Inertia) -> Inertia:
-    """Clear dust beside the largest entry."""
-    entries = [e.value for e in (*inertia.h, *inertia.I.entries) if isinstance(e, Constant)]
-    least = 1e-13 * max(map(abs, entries), default=0)
-
-    def clear(e: Expr) -> Expr:
-        return const(0) if isinstance(e, Constant) and abs(e.value) <= least else e
-
-    return Inertia(inertia.m, inertia.h.map(clear), inertia.I.map(clear))
+def _settled_inertia(inertia: Inertia, before: Inertia | None = None) -> Inertia:
+    """Clear dust beside the largest entry of the same kind, in what it was made from."""
+    h, I = (
+        1e-13 * max((abs(e.value) for e in m.entries if isinstance(e, Constant)), default=0)
+        for m in ((before or inertia).h, (before or inertia).I)
+    )
+    return Inertia(inertia.m, _cleared(inertia.h, h), _cleared(inertia.I, I))
 
 
 def _on_z(link: Link, base: Pose, inertia: Inertia) -> Link:
@@ -224,7 +247,7 @@ def _regrouped(links: list[Link], bases: list[Pose], axes: list[_Axis | None]) -
         else:
             given = Inertia(zero, zeros(3), own.I)
             left = Inertia(own.m, own.h, zeros(3, 3))
-        found[k] = replace(link, inertia=_settled_inertia(left))
+        found[k] = replace(link, inertia=_settled_inertia(left, own))
         if link.parent >= 0:
             above = found[link.parent]
             found[link.parent] = replace(above, inertia=above.inertia + bases[k] @ given)

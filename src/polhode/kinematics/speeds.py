@@ -169,6 +169,7 @@ def _made(base: Kinematics, defined: dict[Expr, Expr], held: Constraints, repeat
         rates=base.rates,
         quasi=quasi,
         carriers=base.carriers,
+        stands_on=base.stands_on,
         base=base,
         defined=defined,
         embedded=held,

@@ -64,6 +64,7 @@ class Kinematics:
     rates: tuple[Matrix, ...]
     quasi: dict[Expr, Expr]
     carriers: dict[str, int]  # link of each body
+    stands_on: dict[str, str]  # the body before each body, and of each marker, as the user said: welded ones too
 
     @cached_property
     def N(self) -> Matrix:
@@ -141,6 +142,15 @@ class Kinematics:
         """The link that carries a marker or body, and the pose in it."""
         body, pose = self.model.frame(name)
         return (-1 if body == WORLD else self.carriers[body]), pose
+
+    def carrier_of_both(self, a: str, b: str) -> str:
+        """The last body that carries two frames, be it welded; the world where none does."""
+        under = [a]
+        while under[-1] != WORLD:
+            under.append(self.stands_on[under[-1]])
+        while b not in under:
+            b = self.stands_on[b]
+        return b
 
     def pose(self, name: str) -> Pose:
         """Pose of a marker or body in the world. For the last one: the paper's XEndEf."""
@@ -262,6 +272,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
         rates=tuple(blocks),
         quasi=quasi,
         carriers=carriers,
+        stands_on={b.name: b.parent for b in model.bodies} | {m.name: m.body for m in model.markers},
     )
 
 

@@ -9,7 +9,8 @@ import polhode as ph
 from polhode.graph import cos, evaluate, identity, matrix, sin, symbols
 from polhode.kinematics import derive
 from polhode.kinematics.eliminate import eliminate
-from polhode.kinematics.generic import dependent_columns, generic_points, growth, independent_rows, offset, sampled
+from polhode.kinematics.generic import dependent_columns, generic_points, growth, offset, sampled
+from polhode.kinematics.independent import independent_rows
 
 X = symbols("x1 x2 x3 x4 x5 x6 x7 x8")
 
@@ -90,14 +91,21 @@ def test_a_coordinate_follows_the_smallest_law():
 
 def test_rows_that_repeat_others_are_found():
     rows = np.array([[[1.0, 0, 0], [2, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 5]]] * 3)
-    assert independent_rows(rows) == [0, 2, 4]
-    assert independent_rows(rows, given=1) == [2, 4]
-    assert independent_rows(rows, given=1, most=1) == [2]
+    least = np.full(5, 1e-5)
+    assert independent_rows(rows, least) == [0, 2, 4]
+    assert independent_rows(rows, least, given=1) == [2, 4]
+    assert independent_rows(rows, least, given=1, most=1) == [2]
 
 
 def test_a_row_that_is_nearly_another_gives_way_to_a_clear_one():
     rows = np.array([[[1.0, 0], [1, 1e-4], [0, 1]]] * 3)
-    assert independent_rows(rows) == [0, 2]
+    assert independent_rows(rows, np.full(3, 1e-5)) == [0, 2]
+
+
+def test_rows_without_error_come_before_those_that_have_some():
+    rows = np.array([[[1.0, 4e-7], [1, 0], [0, 1e-7]]] * 3)
+    assert independent_rows(rows, np.array([1e-5, 1e-12, 1e-5])) == [1]
+    assert independent_rows(rows, np.array([1e-5, 1e-12, 1e-12])) == [1, 2]
 
 
 def test_dependent_speeds_are_those_that_are_determined_everywhere():

@@ -1,0 +1,110 @@
+"""Which rows of constraints are independent: a decision without units.
+
+A row measured by itself makes a unit row of one that is only rounding. So each is
+measured by the velocities it compares, E, and each speed by its inertia d:
+
+    J_ij / (rho_i sqrt(d_j)),   rho_i^2 = sum_j E_ij^2 / d_j
+
+What is left of such a row beside the others counts from 1e-5 where it comes from
+positions and directions, which files round, and from 1e-12 where the user wrote its
+coefficients, as of a gear of 1 : 20,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .constraints import Constraints
+from .generic import Point, sampled
+from .numeric import mass_matrix
+from .tree import Kinematics
+
+GEOMETRIC = 1e-5  # of what the velocities could make of a row: below it the row repeats others
+WRITTEN = 1e-12  # the same, of rows with the user's own coefficients
+CLEAR = 0.05  # above it a row is independent without doubt
+
+
+class Measured:
+    """Rows of constraints without units, at some points of a mechanism.
+
+    inertia : d, of each speed, (points, nu)
+    size    : rho, of each row, (points, m)
+    rows    : J_ij / (rho_i sqrt(d_j)), (points, m, nu)
+    least   : of a row that counts, (m,)
+    """
+
+    def __init__(self, kin: Kinematics, held: Constraints, points: Sequence[Point]) -> None:
+        import numpy as np
+
+        shape = (len(points), len(held), len(kin.u))
+        J, squares = (sampled(m, points).reshape(shape) for m in (held.J, held.reference))
+        self.inertia = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
+        self.size = np.sqrt((squares / self.inertia[:, None]).sum(axis=2))
+        self.rows = self.without_units(J, self.size)
+        self.least = np.array([GEOMETRIC if plain else WRITTEN for plain in held.geometric])
+
+    def without_units(self, rows: Any, size: Any = None) -> Any:
+        """Rows of slopes by the speeds, (points, m, nu), measured by a size of each, or by their own lengths."""
+        import numpy as np
+
+        found = rows / np.sqrt(self.inertia)[:, None]
+        own = np.linalg.norm(found, axis=2) if size is None else size
+        return found / np.where(own > 0, own, 1)[..., None]
+
+
+def _inertias(kin: Kinematics, point: Point, J: Any, squares: Any) -> Any:
+    """What each speed moves, (nu,): M_jj, and of speeds that move no inertia what rows tie to them."""
+    import numpy as np
+
+    d = np.diag(mass_matrix(kin, point)).clip(min=0)
+
+    def reflected(table: Any, j: int) -> float:
+        others = np.array([k for k in range(len(d)) if k != j and d[k] > 0], dtype=int)
+        along = (table[:, others] / d[others]).sum(axis=1)
+        found = along > 0
+        return float((table[found, j] / along[found]).max(initial=0))
+
+    known = d.copy()
+    for j in range(len(d)):
+        at_least = 1e-6 * reflected(squares, j)
+        known[j] = max(d[j] or reflected(J**2, j), at_least) or 1.0
+    return known
+
+
+def independent_rows(rows: Any, least: Any, given: int = 0, most: int | None = None) -> list[int]:
+    """Rows that are no combinations of others at the points; the first `given` count as taken.
+
+    Rows that are clearly independent at every point are taken in order, those with the least
+    error first; then, one by one, the one of which most is left at half of the points.
+
+    rows  : without units, (points, m, n)
+    least : of what is left of a row that counts, (m,)
+    """
+    import numpy as np
+
+    taken = list(range(given))
+    order = sorted(range(given, rows.shape[1]), key=lambda i: (float(least[i]), i))
+    for i in order:
+        room = most is None or len(taken) - given < most
+        if room and (_left(rows, taken, [i]) > CLEAR).all():
+            taken.append(i)
+    while waiting := [i for i in order if i not in taken]:
+        if most is not None and len(taken) - given == most:
+            break
+        left = np.median(_left(rows, taken, waiting), axis=0) / least[waiting]
+        if left.max() <= 1:
+            break
+        taken.append(waiting[int(left.argmax())])
+    return sorted(taken[given:])
+
+
+def _left(rows: Any, taken: list[int], wanted: list[int]) -> Any:
+    """The length of what is left of rows beside those that were taken, (points, wanted)."""
+    import numpy as np
+
+    found = []
+    for sample in rows:
+        basis = np.linalg.qr(sample[taken].T)[0] if taken else np.zeros((rows.shape[2], 0))
+        found.append(np.linalg.norm(sample[wanted] - sample[wanted] @ basis @ basis.T, axis=1))
+    return np.array(found)
