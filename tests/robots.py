@@ -1,16 +1,19 @@
-"""The robots of the package example-robot-data, for tests that compare engines on them."""
+"""Robots that nobody here wrote, from packages that have their files: URDF of example-robot-data, MJCF of others."""
 
 import sys
 from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 FOLDER = "cmeel.prefix/share/example-robot-data/robots"
+MJCF_PACKAGES = ("gymnasium", "brax", "dm_control")
 
 
 def folder():
-    """Where the descriptions lie, or None where the package is missing."""
+    """Where the URDFs lie, or None where the package is missing."""
     return next((Path(p) / FOLDER for p in sys.path if (Path(p) / FOLDER).is_dir()), None)
 
 
@@ -26,3 +29,27 @@ def path_of(name):
     if root is None:
         pytest.skip("NOT TESTED: the package example-robot-data is not installed")
     return root / name
+
+
+@cache
+def mjcfs():
+    """Every MJCF file with a joint of its own, by its name with that of the package; copies only once.
+
+    The packages are not imported: they are here for their files.
+    """
+    found, seen = {}, set()
+    for package in MJCF_PACKAGES:
+        spec = find_spec(package)
+        root = None if spec is None else Path(spec.submodule_search_locations[0])
+        for path in [] if root is None else sorted(root.rglob("*.xml")):
+            data = path.read_bytes()
+            mark = sha256(data).digest()
+            if b"<mujoco" in data and b"joint" in data and mark not in seen:
+                seen.add(mark)
+                found[path.relative_to(root.parent).as_posix()] = path
+    return found
+
+
+def missing_packages():
+    """The packages of MJCF files that are not installed."""
+    return [name for name in MJCF_PACKAGES if find_spec(name) is None]

@@ -12,6 +12,7 @@ equations     the equations of motion in canonical form, and their compiled call
 view          plots and animations
 trajectory    what a run leaves behind: states by name, energies, files, pictures
 simulate      from an initial state to a trajectory
+analyze       whether all formulations agree on a model
 cli           the command `polhode`
 
     import polhode as ph
@@ -39,10 +40,12 @@ _PUBLIC = {
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics",
     "simulate": "simulate simulate_many assemble Sampled Trajectory",
+    "analyze": "check",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
 
 if TYPE_CHECKING:
+    from .analyze import check
     from .equations import Dynamics, Equations, formulate
     from .formats import load, save
     from .formulations import suggest_speeds
@@ -128,6 +131,7 @@ __all__ = [
     "assemble",
     "atan",
     "atan2",
+    "check",
     "compound",
     "configuration",
     "cos",

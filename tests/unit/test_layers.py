@@ -19,6 +19,7 @@ STAGES = [
     "view",
     "trajectory",
     "simulate",
+    "analyze",
     "cli",
 ]
 ROOT = Path(polhode.__file__).parent

@@ -1,4 +1,4 @@
-"""The command line: `polhode info`, `polhode derive`, `polhode eval`."""
+"""The command line: `polhode info`, `derive`, `eval`, `check` and `simulate`."""
 
 from .main import main
 

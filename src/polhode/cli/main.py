@@ -190,6 +190,45 @@ def evaluate(
 
 
 @app.command()
+def check(
+    file: File,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="One of those to compare; may be repeated. All by default.", show_default=False),
+    ] = None,
+    parameters: Annotated[
+        str, typer.Option("--p", "--set", help='Values of parameters: "m1=2, L1=0.5"; others are drawn and shown.')
+    ] = "",
+    states: Annotated[int, typer.Option(help="How many random states.")] = 8,
+    seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
+    tolerance: Annotated[float, typer.Option(help="Of a relative difference.")] = 1e-10,
+    floating: Floating = False,
+    angles: Angles = False,
+    passive: Passive = False,
+    as_json: Json = False,
+) -> None:
+    """Derive a model by every method and compare them at random states; exit code 1 where two disagree."""
+    from polhode.analyze import check as compare
+
+    from .views import check_data
+
+    found = compare(
+        _load(file, floating, angles, passive),
+        methods=methods or None,
+        values=named_values(parameters, "--p"),
+        states=states,
+        seed=seed,
+        tolerance=tolerance,
+    )
+    if as_json:
+        _print(check_data(found))
+    else:
+        print(found)
+    if not found.agree:
+        raise typer.Exit(1)
+
+
+@app.command()
 def simulate(
     file: File,
     t: Annotated[float, typer.Option("--t", help="Seconds to simulate.", show_default=False)],

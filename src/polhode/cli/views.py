@@ -13,6 +13,7 @@ from polhode.graph.printing import READABLE, infix
 from polhode.graph.views import short_floats
 
 if TYPE_CHECKING:
+    from polhode.analyze import Check
     from polhode.compile import Function
     from polhode.equations import Equations
     from polhode.model import Model
@@ -260,3 +261,22 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
     lines += [" ".join(f"{x + 0.0:12.5g}" for x in row) for row in found["mass_matrix"]]
     lines += ["", f"kinetic energy   {found['kinetic']:.9g}", f"potential energy {found['potential']:.9g}"]
     return "\n".join(lines)
+
+
+def check_data(found: Check) -> dict[str, Any]:
+    """A comparison of formulations as one JSON object."""
+    return {
+        "name": found.model,
+        "agree": found.agree,
+        "verdict": found.verdict,
+        "reference": found.reference,
+        "tolerance": found.tolerance,
+        "states": found.states,
+        "seed": found.seed,
+        "parameters": found.parameters,
+        "drawn": list(found.drawn),
+        "differences": found.table,
+        "any_two": found.apart,
+        "seconds": found.seconds,
+        "left_out": found.left_out,
+    }

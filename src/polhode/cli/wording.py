@@ -7,7 +7,8 @@ import re
 _WORDS = {
     r"Method ('\w+') (is unknown\. (?!Choose)|has a fixed step|chooses)": r"--integrator \1 \2",
     r"found step=": "found --step ",
-    r"^(rtol|atol|step|longest) is": r"--\1 is",
+    r"^(rtol|atol|step|longest|states|seed|tolerance) is": r"--\1 is",
+    r"^Methods (.*): expected two": r"--method \1: expected two",
     r"^rtol and atol are": "--rtol and --atol are",
     r"Give rtol=1e-9": "Give --rtol 1e-9",
     r"Give step=1e-3": "Give --step 1e-3",
