@@ -15,6 +15,7 @@ from polhode.compile.invoke import invoke
 from .embed import eliminate, recombine, shortest, weights
 from .kernel import helper, kernel
 from .stepping import copy, fill
+from .views import matrix
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
@@ -126,8 +127,8 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray) -> int:
 def _parts(h: Any, nq: int, nu: int) -> Any:
     """M, b, J and gamma among the terms."""
     rows, first = h.sizes[ROWS], nq + nu * nu
-    M, b = h.terms[nq:first].reshape(nu, nu), h.terms[first : first + nu]
-    J = h.terms[first + nu : first + nu + rows * nu].reshape(rows, nu)
+    M, b = matrix(h.terms[nq:], nu, nu), h.terms[first : first + nu]
+    J = matrix(h.terms[first + nu :], rows, nu)
     return M, b, J, h.terms[first + nu + rows * nu :]
 
 
@@ -181,7 +182,7 @@ def _speeds(m: Any, h: Any, t: float, x: np.ndarray) -> Any:
 def _written(m: Any, h: Any, t: float, x: np.ndarray, code: int, rows: int, n: int) -> Any:
     m.time[0] = t
     invoke(code, m.time, x, m.p, h.terms, m.work)
-    return h.terms[:rows], h.terms[rows : rows + rows * n].reshape(rows, n)
+    return h.terms[:rows], matrix(h.terms[rows:], rows, n)
 
 
 @helper
