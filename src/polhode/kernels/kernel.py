@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from . import shipped
-from .arguments import pack
+from .arguments import layout, pack
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -28,7 +28,7 @@ class Kernel(Generic[P, R]):
     def __init__(self, function: Callable[P, R], **options: Any) -> None:
         self.function, self.options = function, options
         self.name = f"{function.__module__.removeprefix(f'{__package__}.')}.{function.__qualname__}"
-        self.kept: dict[str, Callable[[int], Any] | None] = {}  # by layout; None where Numba must compile it
+        self.kept: dict[Hashable, Callable[[int], Any] | None] = {}  # by layout; None where Numba must compile it
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> R:
@@ -42,20 +42,20 @@ class Kernel(Generic[P, R]):
         if named or len(args) != len(self._names):
             raise TypeError(f"Kernel {self.name!r} takes {', '.join(self._names)}, in this order and without names.")
         values = [float(a) if real and type(a) is int else a for a, real in zip(args, self._reals, strict=True)]
-        packed = pack(values)
-        if packed.layout not in self.kept:
+        words, key = pack(values)
+        if key not in self.kept:
             with _lock:
-                self.kept[packed.layout] = self._native(packed.layout, values)
-        native = self.kept[packed.layout]
+                self.kept[key] = self._native(layout(values), values)
+        native = self.kept[key]
         if native is None:
-            return partial(self._compiled(packed.layout), *values)
-        bound: Any = partial(native, packed.words.buffer_info()[0])
-        bound.alive = values, packed.words
+            return partial(self._compiled(values), *values)
+        bound: Any = partial(native, words.buffer_info()[0])
+        bound.alive = values, words
         return cast(Callable[[], R], bound)
 
-    def _native(self, layout: str, values: list[Any]) -> Callable[[int], Any] | None:
-        """The code that is shipped for a layout; `make kernels` makes it here, for values like these."""
-        return shipped.find(self.name, layout)
+    def _native(self, kind: str, values: list[Any]) -> Callable[[int], Any] | None:
+        """The code that is shipped for a kind of layout; `make kernels` makes it here, for values like these."""
+        return shipped.find(self.name, kind)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Kernel(Generic[P, R]):
         """Which arguments are annotated as float: there, whole numbers are floats too."""
         return [self.function.__annotations__.get(name) in ("float", float) for name in self._names]
 
-    def _compiled(self, layout: str) -> Any:
+    def _compiled(self, values: list[Any]) -> Any:
         try:
             return self.dispatcher
         except ImportError:
@@ -75,7 +75,7 @@ class Kernel(Generic[P, R]):
                 "its arguments are unlike those it is shipped for" if shipped.is_current() else "its source was changed"
             )
             raise ImportError(
-                f"Kernel {self.name!r} must be compiled, for {why}: {layout}. "
+                f"Kernel {self.name!r} must be compiled, for {why}: {layout(values)}. "
                 'That takes Numba, which is not installed. Install it with: pip install "polhode[numba]".'
             ) from None
 

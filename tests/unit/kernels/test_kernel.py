@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polhode.kernels import shipped
-from polhode.kernels.arguments import pack
+from polhode.kernels.arguments import layout, pack
 from polhode.kernels.kernel import Kernel, helper, kernel
 from polhode.kernels.views import flat, matrix
 from tools.kernels import text_of
@@ -207,14 +207,15 @@ def test_the_layout_tells_apart_what_needs_other_code():
     values += [np.ones(2, dtype=np.float32), Inner(1.0, np.ones((2, 2))), Inner(1, np.ones((2, 2)))]
     frozen = np.ones(2)
     frozen.flags.writeable = False
-    layouts = [pack([value]).layout for value in [*values, frozen]]
-    assert len(set(layouts)) == len(layouts)
-    assert pack([np.ones(3), np.float64(2)]).layout == pack([np.ones(5), 3.0]).layout
-    assert layouts[9] == "Inner(scale=float, table=f8[2])"
+    for named in (layout, lambda given: pack(given)[1]):
+        found = [named([value]) for value in [*values, frozen]]
+        assert len(set(found)) == len(found)
+        assert named([np.ones(3), np.float64(2), np.int64(1)]) == named([np.ones(5), 3.0, 2])
+    assert layout(values[9:10]) == "Inner(scale=float, table=f8[2])"
 
 
 def test_words_are_addresses_shapes_and_bits():
-    a = np.ones((2, 3))
-    packed = pack([Inner(1.5, a), None, -2, True])
+    a, none, strided = np.ones((2, 3)), np.ones(0), np.ones(4)[::2]
+    words, _ = pack([Inner(1.5, a), None, -2, True, none, strided])
     bits = int(np.array(1.5).view(np.int64))
-    assert list(packed.words) == [bits, a.ctypes.data, 2, 3, -2, 1]
+    assert list(words) == [bits, a.ctypes.data, 2, 3, -2, 1, none.ctypes.data, 0, strided.ctypes.data, 2]
