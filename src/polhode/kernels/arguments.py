@@ -19,8 +19,6 @@ import numpy as np
 
 _bits = Struct("=d").pack, Struct("=q").unpack
 _start = (c_char * 0).from_buffer  # of a contiguous array that may be written: a fifth of the time of `ctypes.data`
-    c_char * 0
-).from_buffer  # of an array that is contiguous and may be written; `ctypes.data` takes five times as long
 _PLAIN = 0x001 | 0x400  # NumPy's flags for these two
 
 
