@@ -129,7 +129,7 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
         return None
     if output is None:
         return np.linspace(t0, t_end, 501)
-    found = np.asarray(output, dtype=float)
+    found = np.array(output, dtype=float)  # contiguous, and our own
     if found.ndim == 0:
         if not 0 < found < np.inf:
             raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
