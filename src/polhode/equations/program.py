@@ -64,8 +64,8 @@ class Program:
         moving = native.own_motion(self.constraints)
         powers = _powers(eq, tau if driven or laws else None)
         self.work = (*powers, "constraints") if moving else tuple(powers)
-        self.x = vector([*eq.q, *eq.u, *(symbol(f"work of {name}") for name in self.work)])
-        carried = [*eq.kinematics.q_dot, *powers.values()]
+        self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
+        carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
 
         self.flow: Function | None = None
         self.factors: Function | None = None
@@ -132,6 +132,12 @@ class Program:
         shape = sizes[0] if positions else sizes[1]
         return residual, J.reshape(shape), np.sqrt(E2.reshape(shape)), np.sqrt(far2)
 
+    def moved(self, t: float, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Rates of the coordinates, (..., nq), for speeds v of the joints."""
+        x = np.concatenate([q, v], axis=-1)
+        found: np.ndarray = self.moves(np.array([t]), self._whole(x) if self.moves is self.rates else x, p)
+        return found
+
     @cached_property
     def timed(self) -> bool:
         """Whether anything depends on time: force laws, speeds or constraints."""
@@ -166,6 +172,11 @@ class Program:
         after, impulse = np.zeros((len(t), m.nu)), np.zeros((len(t), len(self.constraints)))
         strike(m, np.ascontiguousarray(t), self._whole(x), float(restitution), after, impulse)
         return after, impulse
+
+    def state(self, q: np.ndarray, u: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
+        """States (..., n) of coordinates, speeds and states beside motion, before any work was done."""
+        rest = [] if z is None else [z]
+        return self.unit(self._whole(np.concatenate([q, u, *rest], axis=-1)))
 
     def _whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""

@@ -96,7 +96,7 @@ class _Solver:
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion along the speeds of the joints."""
-        return self.program.unit(q + self.program.moves(np.array([self.t]), np.concatenate([q, step]), self.p))
+        return self.program.unit(q + self.program.moved(self.t, q, step, self.p))
 
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""
@@ -162,8 +162,7 @@ class _Solver:
         if not held:
             return np.eye(self.nv)
         far = self.rows(q, np.zeros(self.nu), True)[2]
-        states = np.hstack([np.tile(q, (self.nv, 1)), np.diag(far)])
-        N = self.program.moves(np.array([self.t]), states, self.p)[:, held].T
+        N = self.program.moved(self.t, np.tile(q, (self.nv, 1)), np.diag(far), self.p)[:, held].T
         N = N / np.maximum(np.abs(N).max(axis=1, keepdims=True), 1e-300)
         _, sizes, rows = np.linalg.svd(N)
         return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
