@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,18 @@ from .equations import Equations
 from .inputs import fresh
 
 
+MOST = 8  # programs that a dynamics remembers, the one used last the longest
+_MAKING = Lock()
+
+
 def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> Program:
-    """The program of a dynamics, made once."""
-    key = tuple((laws or {}).items())
-    if key not in dynamics.kept:
-        dynamics.kept[key] = Program(dynamics, laws)
-    found: Program = dynamics.kept[key]
+    """The program of a dynamics, made once; of many laws, as in a search for gains, the last ones are remembered."""
+    key, known = tuple((laws or {}).items()), dynamics.kept
+    with _MAKING:
+        found: Program = known.pop(key) if key in known else Program(dynamics, laws)
+        known[key] = found
+        if len(known) > MOST:
+            del known[next(iter(known))]
     return found
 
 
