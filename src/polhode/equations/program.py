@@ -20,7 +20,6 @@ from .dynamics import Dynamics, accelerations
 from .equations import Equations
 from .inputs import fresh
 
-
 MOST = 8  # programs that a dynamics remembers, the one used last the longest
 _MAKING = Lock()
 

@@ -21,8 +21,9 @@ def kernel(function: F) -> F:
     It runs without the GIL. Arrays are not counted (`_nrt`): they belong to the
     caller, and a count would cost more than a short step. So a kernel makes no arrays.
     Multiply-adds may be contracted; NaN and Inf survive, also a division by zero.
+    Where a kernel calls another, that becomes part of it.
     """
-    return _compiled(function)
+    return _compiled(function, forceinline=True)
 
 
 def helper(function: F) -> F:
@@ -30,7 +31,13 @@ def helper(function: F) -> F:
     return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def inlined(function: F) -> F:
+    """Compile a helper into those that call it: for parts of a loop, whose many arguments take longer than a call."""
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+
+
 def _compiled(function: F, **options: Any) -> F:
+    options = {"forceinline": False} | options  # else it is taken from the caller that is compiled first
     options |= {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
     try:
         made = njit(function, cache=True, **options)

@@ -53,6 +53,8 @@ def march(
     times: Array,
     x: Array,
     y: Array,
+    old: Array,
+    new: Array,
     k: Array,
     units: Array,
     rows: Array,
@@ -65,12 +67,11 @@ def march(
     places  : addresses of the time, x, y, tau, p and k
     strides : of t, x, tau, p, dx for flow; nq; of t, x, p, dq for rates
     times   : the time, its start, the step size, steps between two rows, the first step to take and the last
-    x, y, k : (count, n), the states, new ones, (stages, count n)
+    x, y    : (count, n), the states and new ones; old, new : the same, flat; k : (stages, count n)
     rows    : (count, outputs, n)
     """
     start, h, every = times[1], times[2], int(times[3])
     count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
-    old, new = x.reshape(size), y.reshape(size)
     for step in range(int(times[4]), int(times[5])):
         # the stages
         for s in range(last):

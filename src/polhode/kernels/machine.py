@@ -13,7 +13,7 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from .embed import eliminate, recombine, shortest, weights
-from .kernel import helper, kernel
+from .kernel import helper, inlined, kernel
 from .stepping import copy, fill
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
@@ -91,7 +91,7 @@ def evaluate(m: Any, t: float, x: np.ndarray, dx: np.ndarray, settled: bool) -> 
     return _flow(m, m.held, x, dx)
 
 
-@helper
+@inlined
 def _flow(m: Any, h: Any, x: np.ndarray, dx: np.ndarray) -> int:
     if h is None:
         invoke(m.code[FLOW], m.time, x, m.tau, m.p, dx, m.work)
@@ -220,7 +220,7 @@ def rates(m: Any, t: float, x: np.ndarray, dq: np.ndarray) -> None:
     invoke(m.code[RATES], m.time, x, m.p, dq, m.work)
 
 
-@helper
+@inlined
 def _unit(m: Any, x: np.ndarray) -> None:
     """Bring quaternions to length 1."""
     for k in range(m.units.size):
