@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,21 @@ from .inputs import fresh
 # more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
 GEOMETRIC, GIVEN = 1e-5, 1e-12
 WORK = ("input", "own", "constraints")  # whose work is counted, where there is any
+MOST = 8  # programs that a dynamics remembers, the one used last the longest
+_MAKING = Lock()
 
 
 def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> Program:
-    """The program of a dynamics, made once."""
-    key = (driven, *(laws or {}).items())
-    if key not in dynamics.kept:
-        dynamics.kept[key] = Program(dynamics, laws, driven)
-    found: Program = dynamics.kept[key]
+    """The program of a dynamics, made once; of many laws, as in a search for gains, the last ones are remembered.
+
+    driven : whether there are inputs, so that their work is counted
+    """
+    key, known = (driven, *(laws or {}).items()), dynamics.kept
+    with _MAKING:
+        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven)
+        known[key] = found
+        if len(known) > MOST:
+            del known[next(iter(known))]
     return found
 
 
@@ -127,7 +135,9 @@ class Program:
         """Residuals (m,), J (m, n), E (m, n) and extents (n,) of positions, or of speeds."""
         sizes = ((len(self.held), len(self.base.u)), (len(self.constraints), len(self.equations.u)))
         (h, nv), (m, nu) = sizes
-        parts = np.split(self.assembly(np.array([t]), self._whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu]))
+        parts = np.split(
+            self.assembly(np.array([t]), self._whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
+        )
         residual, J, E2, far2 = parts[:4] if positions else parts[4:]
         shape = sizes[0] if positions else sizes[1]
         return residual, J.reshape(shape), np.sqrt(E2.reshape(shape)), np.sqrt(far2)
@@ -221,7 +231,7 @@ class Program:
             least=np.where(held.geometric, GEOMETRIC, GIVEN),
             used=np.ones(rows, dtype=np.int64),
             used_q=np.ones(rows, dtype=np.int64),
-            ranks=np.array([ANY, 0, 0, 0], dtype=np.int64),
+            ranks=np.array([ANY, ANY, 0, 0, 0], dtype=np.int64),
             residuals=native.residual_room(rows, m),
             factors=factors,
             factors_q=native.another(factors),

@@ -107,10 +107,15 @@ class Kernel(Generic[P, R]):
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a loop that Python calls: see Kernel."""
-    return Kernel(function)
+    """Make a loop that Python calls: see Kernel. Where a kernel calls another, that becomes part of it."""
+    return Kernel(function, forceinline=True)
 
 
 def helper(function: F) -> F:
     """Make a function that only kernels call: it has no way in from Python, which takes long to compile."""
-    return cast(F, Kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    return cast(F, Kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=False))
+
+
+def inlined(function: F) -> F:
+    """Compile a helper into those that call it: for parts of a loop, whose many arguments take longer than a call."""
+    return cast(F, Kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True))

@@ -11,7 +11,6 @@ from polhode.compile.invoke import Intrinsic
 from .kernel import helper, kernel
 from .stepping import Array, combine, copy
 from .tableaus import Explicit
-from .views import flat
 
 _TIME, _X, _Y, _TAU, _P, _K = range(6)  # addresses of a block's arrays
 
@@ -55,6 +54,8 @@ def march(
     times: Array,
     x: Array,
     y: Array,
+    old: Array,
+    new: Array,
     k: Array,
     units: Array,
     rows: Array,
@@ -67,12 +68,11 @@ def march(
     places  : addresses of the time, x, y, tau, p and k
     strides : of t, x, tau, p, dx for flow; nq; of t, x, p, dq for rates
     times   : the time, its start, the step size, steps between two rows, the first step to take and the last
-    x, y, k : (count, n), the states, new ones, (stages, count n)
+    x, y    : (count, n), the states and new ones; old, new : the same, flat; k : (stages, count n)
     rows    : (count, outputs, n)
     """
     start, h, every = times[1], times[2], int(times[3])
     count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
-    old, new = flat(x), flat(y)
     for step in range(int(times[4]), int(times[5])):
         # the stages
         for s in range(last):

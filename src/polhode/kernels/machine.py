@@ -16,16 +16,16 @@ from polhode.compile.invoke import invoke
 
 from .embed import eliminate, recombine, shortest, weights
 from .factors import Factors, choose, is_definite, push, react
-from .kernel import helper, kernel
+from .kernel import helper, inlined, kernel
 from .rows import Table, gather, scale
 from .stepping import copy, fill
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
 CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES = range(8)  # code
-# ranks: independent rows where the step began; whether the factors are those of a state nearby;
+# ranks: independent rows where an attempt began, and where its step did; whether the factors are those of a state nearby;
 # rows chosen in them among the speeds and among positions, or one of the next two
-RANK, NEARBY, CHOSEN, CHOSEN_Q = range(4)
+RANK, STARTED, NEARBY, CHOSEN, CHOSEN_Q = range(5)
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 
@@ -120,7 +120,7 @@ def evaluate(m: Any, t: float, x: np.ndarray, dx: np.ndarray, settled: bool) -> 
     return _flow(m, m.constrained, x, dx, settled)
 
 
-@helper
+@inlined
 def _flow(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
     if h is None:
         invoke(m.code[FLOW], m.time, x, m.tau, m.p, dx, m.work)
@@ -264,13 +264,23 @@ def _reactions(h: Any, w: Table, rank: int, v: np.ndarray) -> None:
 
 
 @helper
+def start(h: Any, again: bool) -> None:
+    """Note how many rows hold where a step starts; with `again`, go back to that for another attempt."""
+    if h is not None:
+        if again:
+            h.ranks[RANK] = h.ranks[STARTED]
+        else:
+            h.ranks[STARTED] = h.ranks[RANK]
+
+
+@helper
 def rates(m: Any, t: float, x: np.ndarray, dq: np.ndarray) -> None:
     """Write qdot, (nq,), for the speeds in x."""
     m.time[0] = t
     invoke(m.code[RATES], m.time, x, m.p, dq, m.work)
 
 
-@helper
+@inlined
 def _unit(m: Any, x: np.ndarray) -> None:
     """Bring quaternions to length 1."""
     for k in range(m.units.size):

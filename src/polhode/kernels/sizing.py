@@ -1,7 +1,7 @@
-"""The size of steps, from the error they make.
+"""The size of steps: all the same, or from the error they make.
 
-The error of a step is the norm sqrt(mean((e_i / (atol + rtol |x_i|))^2)); a step
-is taken if it is at most 1.
+The error of a step is the norm sqrt(mean((e_i / (atol + rtol |x_i|))^2)) over the entries of the
+state that count; a step is taken if it is at most 1.
 
 Reference: [HairerNorsettWanner, section II.4], and [HairerWanner, section IV.2] for
 the PI controller.
@@ -13,192 +13,186 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kernel import helper
+from .kernel import helper, inlined
 from .machine import NOT_FINITE, OK, evaluate
-from .stepping import (
-    ACCEPTED,
-    ATOL,
-    COLLAPSE,
-    ERROR,
-    EVALUATIONS,
-    KEPT,
-    LARGEST,
-    NOW,
-    REJECTED,
-    RTOL,
-    SMALLEST,
-    STEP,
-    STOP,
-    WHICH,
-    Array,
-    copy,
-    culprit,
-    first_bad,
-)
+from .stepping import COLLAPSE, Array, Room, copy, first_bad
 
-_CAUSE, _TRIES = 4, 5  # places in clock: why the step may become too small, how often it was shortened
 _SAFETY = 0.9
 
 
 class Rule(NamedTuple):
     """How a method is controlled.
 
-    stages : rows of keep that hold them; then come the new state, two errors and the dense output
-    terms  : of the dense output
-    same   : the stage that is the first of the next step, or 0
-    errors : 1, or 2 of which the second corrects the first
-    power  : of the step size in the error
-    memory : of the last error, in the choice of the next size
+    fixed    : 1 for steps of one size
+    implicit : 1 if it needs derivatives of the flow
+    last     : the stage at the end of the step, 0 if there is none
+    rated    : 1 if an attempt evaluates that stage, so that it is the first of the next step
+    stages   : in all, with those of the dense output
+    terms    : of the dense output
+    errors   : 1, or 2 of which the second corrects the first
+    power    : of the step size in the error
+    memory   : of the last error, in the choice of the next size
     least, most : factors from one size to the next
     """
 
+    fixed: int
+    implicit: int
+    last: int
+    rated: int
     stages: int
     terms: int
-    same: int
-    errors: int
-    power: float
-    memory: float
-    least: float
-    most: float
+    errors: int = 0
+    power: float = 0.0
+    memory: float = 0.0
+    least: float = 0.0
+    most: float = 0.0
 
 
 @helper
-def _squares(e: Array, x: Array, y: Array, options: Array) -> float:
+def _squares(e: Array, x: Array, y: Array, count: int, run: Any) -> float:
     """Sum of the squares of e in units of the tolerance."""
-    total, rtol, atol = 0.0, options[RTOL], options[ATOL]
-    for i in range(e.size):
+    total, rtol, atol = 0.0, run.rtol, run.atol
+    for i in range(count):
         ratio = e[i] / (atol + rtol * max(abs(x[i]), abs(y[i])))
         total += ratio * ratio
     return total
 
 
 @helper
-def _worst(e: Array, x: Array, y: Array, options: Array) -> int:
+def _worst(e: Array, x: Array, y: Array, count: int, run: Any) -> int:
     """The component with the largest error."""
     worst, most = 0, 0.0
-    for i in range(e.size):
-        ratio = abs(e[i]) / (options[ATOL] + options[RTOL] * max(abs(x[i]), abs(y[i])))
+    for i in range(count):
+        ratio = abs(e[i]) / (run.atol + run.rtol * max(abs(x[i]), abs(y[i])))
         if ratio > most:
             worst, most = i, ratio
     return worst
 
 
-@helper
-def _is_rate(status: int, counts: Array, rate: Array) -> int:
-    """Check the rate where a step starts; OK, or what is wrong with it."""
-    if status != OK:
-        return status
-    bad = first_bad(rate)
-    if bad >= 0:
-        counts[WHICH] = bad
-        return NOT_FINITE
-    counts[KEPT] = 1
+@inlined
+def ready(rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Have the rate where a step starts, and the very first step size; OK, or what went wrong."""
+    rate = room.stages[0]
+    if not run.rated:
+        run.evaluations += 1
+        status = evaluate(m, run.t, x, rate, True)
+        if status != OK:
+            return int(status)
+        bad = first_bad(rate, m.counted)
+        if bad >= 0:
+            run.blamed = bad
+            return NOT_FINITE
+        run.rated = 1
+    if not run.step > 0.0:
+        run.evaluations += 1
+        h = _probe(m.counted, run, x, rate, room.y)
+        evaluate(m, run.t + h, room.y, room.errors[0], False)
+        run.step = _first_size(rule.power, h, m.counted, run, x, rate, room.errors[0])
     return OK
 
 
 @helper
-def _probe(clock: Array, x: Array, rate: Array, y: Array, options: Array) -> float:
+def _probe(count: int, run: Any, x: Array, rate: Array, y: Array) -> float:
     """Go a short way along the rate, to y; return how far."""
-    d0, d1 = _squares(x, x, x, options) / x.size, _squares(rate, x, x, options) / x.size
+    d0, d1 = _squares(x, x, x, count, run) / count, _squares(rate, x, x, count, run) / count
     h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
-    h = min(h, options[LARGEST], clock[STOP] - clock[NOW])
+    h = min(h, run.longest, run.stop - run.t)
     for i in range(x.size):
         y[i] = x[i] + h * rate[i]
     return float(h)
 
 
 @helper
-def _first_size(power: float, h: float, x: Array, rate: Array, other: Array, options: Array) -> float:
+def _first_size(power: float, h: float, count: int, run: Any, x: Array, rate: Array, other: Array) -> float:
     """Guess the first step size from the rate, and the other one h later, which is overwritten."""
-    for i in range(x.size):
+    for i in range(count):
         other[i] = (other[i] - rate[i]) / h
-    steepest = np.sqrt(max(_squares(rate, x, x, options), _squares(other, x, x, options)) / x.size)
+    steepest = np.sqrt(max(_squares(rate, x, x, count, run), _squares(other, x, x, count, run)) / count)
     if not steepest < np.inf:
         return h
     guess = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** (1.0 / power)
-    return float(min(100.0 * h, guess, options[LARGEST]))
+    return float(min(100.0 * h, guess, run.longest))
 
 
 @helper
-def ready(
-    rule: Rule, m: Any, clock: Array, counts: Array, x: Array, rate: Array, y: Array, other: Array, options: Array
-) -> int:
-    """Have the rate where a step starts, and the very first step size; y and other are scratch."""
-    if not counts[KEPT]:
-        counts[EVALUATIONS] += 1
-        status = _is_rate(evaluate(m, clock[NOW], x, rate, True), counts, rate)
-        if status != OK:
-            return status
-    if not clock[STEP] > 0.0:
-        counts[EVALUATIONS] += 1
-        h = _probe(clock, x, rate, y, options)
-        evaluate(m, clock[NOW] + h, y, other, False)
-        clock[STEP] = _first_size(rule.power, h, x, rate, other, options)
-    return OK
+def _slack(h: float, t: float) -> float:
+    """Times closer than this are the same."""
+    return float(1e-9 * h + 1e-15 * abs(t))
 
 
-@helper
-def size_of(clock: Array, options: Array) -> float:
-    """Size of the step to try: up to t_stop if that is not much further; 0 if it became too small."""
-    t, h, left = clock[NOW], min(clock[STEP], options[LARGEST]), clock[STOP] - clock[NOW]
-    if left <= 1.01 * h:
-        return float(left)
-    return float(h) if h > options[SMALLEST] * abs(t) and t + 0.1 * h > t else 0.0
+@inlined
+def place(rule: Rule, run: Any) -> None:
+    """Count steps of one size from here, if the size is another or the state was moved in time.
+
+    So the origin is where the stepping started, or the last stop that was no whole number of steps away.
+    """
+    at = run.origin + run.index * run.spacing
+    if rule.fixed and (run.spacing != run.step or abs(at - run.t) > 2.0 * _slack(run.step, run.t)):
+        run.origin, run.index, run.spacing = run.t, 0, run.step
 
 
-@helper
-def end_of(clock: Array, h: float) -> float:
-    """When a step of size h ends."""
-    return float(clock[STOP] if h >= clock[STOP] - clock[NOW] else clock[NOW] + h)
+@inlined
+def propose(rule: Rule, run: Any) -> None:
+    """Choose the size and the end of the step to try; its size is 0 if it became too small."""
+    t, stop = run.t, run.stop
+    left = stop - t
+    if rule.fixed:
+        h = run.step
+        end = run.origin + (run.index + 1.0) * h
+        if end >= stop - _slack(h, stop):
+            if end > stop + _slack(h, stop):
+                h = left
+            end = stop
+        run.h, run.end = h if end > t else 0.0, end
+        return
+    h = min(run.step, run.longest)
+    if left <= 1.01 * h:  # up to the stop if that is not much further
+        run.h, run.end = left, stop
+    else:
+        run.h, run.end = h if h > run.shortest * abs(t) and t + 0.1 * h > t else 0.0, t + h
 
 
-@helper
-def judge(
-    rule: Rule, status: int, h: float, clock: Array, counts: Array, x: Array, keep: Array, options: Array
-) -> float:
-    """Return the error of a step; -1 if it is too large, after choosing a smaller size."""
-    y, e = keep[rule.stages], keep[rule.stages + 1]
+@inlined
+def cause(run: Any) -> int:
+    """Why a step became too small."""
+    return int(run.cause) if run.tries else COLLAPSE
+
+
+@inlined
+def judge(rule: Rule, count: int, status: int, run: Any, x: Array, room: Room) -> float:
+    """Return the error of an attempt; -1 if it is too large, after choosing a smaller size."""
+    y, e, h = room.y, room.errors[0], run.h
     error = np.inf
     if status == OK:
-        error = _squares(e, x, y, options)
+        error = _squares(e, x, y, count, run)
         if rule.errors == 2 and error > 0.0:
-            error *= error / (error + 0.01 * _squares(keep[rule.stages + 2], x, y, options))
-        error = np.sqrt(error / x.size)
-        if error <= 1.0 and first_bad(y) < 0 and first_bad(keep[rule.same]) < 0:
+            error *= error / (error + 0.01 * _squares(room.errors[1], x, y, count, run))
+        error = np.sqrt(error / count)
+        if error <= 1.0:
             return float(error)
-    counts[REJECTED] += 1
-    clock[_TRIES] += 1.0
-    if 1.0 < error < np.inf:
-        counts[WHICH] = _worst(e, x, y, options)
-        clock[_CAUSE] = COLLAPSE
-        clock[STEP] = h * max(rule.least, _SAFETY * error ** (-1.0 / rule.power))
-        return -1.0
-    if status in (OK, NOT_FINITE) and rule.same:
-        counts[WHICH] = culprit(keep[: rule.same + 1], y)
-    clock[_CAUSE] = max(status, NOT_FINITE)
-    clock[STEP] = 0.2 * h
+        run.blamed = _worst(e, x, y, count, run)
+    run.rejected += 1
+    run.tries += 1
+    if error < np.inf:
+        run.cause, run.step = COLLAPSE, h * max(rule.least, _SAFETY * error ** (-1.0 / rule.power))
+    else:
+        run.cause, run.step = max(status, NOT_FINITE), 0.2 * h
     return -1.0
 
 
-@helper
-def cause(clock: Array) -> int:
-    """Why a step became too small."""
-    return int(clock[_CAUSE]) if clock[_TRIES] else COLLAPSE
-
-
-@helper
-def conclude(
-    rule: Rule, h: float, error: float, clock: Array, counts: Array, x: Array, keep: Array, options: Array
-) -> None:
+@inlined
+def conclude(rule: Rule, error: float, run: Any, x: Array, room: Room) -> None:
     """Take the new state, and choose the size of the next step."""
-    clock[NOW] = end_of(clock, h)
-    copy(keep[rule.stages], x)
-    copy(keep[rule.same], keep[0])
-    counts[KEPT] = rule.same > 0
-    counts[ACCEPTED] += 1
-    if h >= min(clock[STEP], options[LARGEST]):  # else it was cut short, and says nothing about the next
+    copy(room.y, x)
+    if run.arrived:
+        copy(room.stages[rule.last], room.stages[0])
+    run.t, run.rated = run.end, run.arrived
+    run.accepted += 1
+    if rule.fixed:
+        run.index += 1
+    elif run.h >= min(run.step, run.longest):  # else it was cut short, and says nothing about the next
         error = max(error, 1e-10)
-        growth = _SAFETY * error ** (0.75 * rule.memory - 1.0 / rule.power) * max(clock[ERROR], 1e-4) ** rule.memory
-        clock[STEP] = h * max(rule.least, min(growth, 1.0 if clock[_TRIES] else rule.most))
-        clock[ERROR] = error
-    clock[_TRIES] = 0.0
+        growth = _SAFETY * error ** (0.75 * rule.memory - 1.0 / rule.power) * max(run.error, 1e-4) ** rule.memory
+        run.step = run.h * max(rule.least, min(growth, 1.0 if run.tries else rule.most))
+        run.error = error
+    run.tries = 0

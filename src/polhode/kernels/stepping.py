@@ -1,17 +1,4 @@
-"""What all integrators share: places, statuses, sums of stages, output between steps.
-
-    advance(m, clock, counts, x, grid, rows, keep, options) -> status
-
-is every integrator: a kernel that can be called again and again, and goes on
-where it stopped.
-
-m       : the Machine
-clock   : (8,), see NOW and the following; the rest is the method's own
-counts  : (8,), see ROW and the following
-x       : the state at clock[NOW], after the last accepted step
-grid    : output times, ascending; rows[i] is the state at grid[i]
-keep    : (STAGES[method], n), stages and scratch
-options : (4,), see RTOL and the following
+"""What all integrators share: the record of a run, room to work in, statuses, sums of stages, polynomials.
 
 A step of size h from x has the polynomial, with s = 1 - theta,
 
@@ -20,19 +7,75 @@ A step of size h from x has the polynomial, with s = 1 - theta,
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .kernel import helper
 
 Array = np.ndarray
 
-DONE, MORE, COLLAPSE = 0, 1, 13  # at t_stop; budget or buffer used up; the step became too small
+# what `advance` returns: at the stop; budget used up; record of steps full; the step became too small
+DONE, MORE, FULL, COLLAPSE = 0, 1, 2, 13
 
-NOW, STEP, STOP, ERROR = range(4)  # clock: time, step size, stop time, error of the last step
-# counts: next row of output; steps; evaluations of the flow; most steps of a call; 1 if keep[0] is
-# the rate at (t, x); 1 to record every step in grid and rows; the component that failed
-ROW, ACCEPTED, REJECTED, EVALUATIONS, BUDGET, KEPT, EVERY, WHICH = range(8)
-RTOL, ATOL, LARGEST, SMALLEST = range(4)  # options: tolerances, largest step, smallest one relative to the time
+_REAL, _WHOLE = ctypes.c_double, ctypes.c_int64
+
+
+class Run(ctypes.Structure):
+    """The record of a run: `advance` goes on from it, and writes how far it came.
+
+    t, stop     : the time of the state, and where to stop
+    h, end      : size and end of the step in hand
+    step        : size wanted for the next step, 0 to have the first one guessed
+    error       : of the last step
+    origin, index, spacing : steps of one size end at origin + index spacing, without drift
+    rtol, atol  : tolerances
+    longest     : the longest step; shortest : the shortest one, relative to the time
+    row         : the next row of output
+    accepted, rejected, evaluations : counts of steps, of attempts that failed, of evaluations of the flow
+    budget      : the most steps of a call
+    rated       : 1 if the first stage is the rate at (t, x); arrived : 1 if the last one is that at the end of the step
+    every       : 1 to record every step
+    blamed      : the entry of the state that failed
+    tries       : attempts that failed since the last step; cause : why the last one did
+    """
+
+    _fields_ = (
+        *((name, _REAL) for name in "t stop h end step error origin spacing rtol atol longest shortest".split()),
+        *((name, _WHOLE) for name in "index row accepted rejected evaluations budget rated arrived".split()),
+        *((name, _WHOLE) for name in "every blamed tries cause".split()),
+    )
+
+    @classmethod
+    def of(cls, **values: float) -> tuple[Any, Array]:
+        """A record, and the array of it, (1,), that kernels take: the same memory."""
+        array = np.zeros(1, dtype=np.dtype(cls))
+        found = cls.from_buffer(array)
+        for name, value in ({"longest": np.inf, "shortest": 1e-15} | values).items():
+            setattr(found, name, value)
+        return found, array
+
+
+class Room(NamedTuple):
+    """Where a method works.
+
+    stages     : (k, n), the first is the rate where the step starts
+    y          : (n,), the new state
+    errors     : (2, n), estimates of its error; scratch between attempts
+    polynomial : (terms, n), the step between its ends
+    J, F       : (n, n), derivatives of the flow, and factors, by columns; drift : (n,), its derivative by time;
+                 pivots : (n,); all empty for an explicit method
+    """
+
+    stages: Array
+    y: Array
+    errors: Array
+    polynomial: Array
+    J: Array
+    F: Array
+    drift: Array
+    pivots: Array
 
 
 @helper
@@ -48,22 +91,22 @@ def fill(target: Array, value: float) -> None:
 
 
 @helper
-def first_bad(x: Array) -> int:
-    """Index of the first entry that is not finite, or -1."""
-    for i in range(x.size):
+def first_bad(x: Array, count: int) -> int:
+    """Index of the first of `count` entries that is not finite, or -1."""
+    for i in range(count):
         if not abs(x[i]) < np.inf:
             return i
     return -1
 
 
 @helper
-def culprit(stages: Array, y: Array) -> int:
+def culprit(stages: Array, y: Array, count: int) -> int:
     """The component that was not finite first: in the earliest of the stages, or in the state y after them."""
     for k in stages:
-        bad = first_bad(k)
+        bad = first_bad(k, count)
         if bad >= 0:
             return bad
-    return first_bad(y)
+    return first_bad(y, count)
 
 
 @helper
@@ -96,46 +139,12 @@ def combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) 
 
 
 @helper
-def begin(counts: Array, grid: Array, rows: Array, t: float, x: Array) -> None:
-    """Write the rows that are due where the integration starts."""
-    while not counts[EVERY] and counts[ROW] < grid.size and grid[counts[ROW]] <= t:
-        copy(x, rows[counts[ROW]])
-        counts[ROW] += 1
-
-
-@helper
-def is_over(counts: Array, grid: Array, last: int) -> bool:
-    """Tell whether the budget is used up, or the buffer for a record of every step."""
-    return bool(counts[ACCEPTED] >= last or (counts[EVERY] and counts[ROW] >= grid.size))
-
-
-@helper
-def is_due(counts: Array, grid: Array, t: float) -> bool:
-    """Tell whether a row is wanted before t."""
-    return bool(not counts[EVERY] and counts[ROW] < grid.size and grid[counts[ROW]] < t)
-
-
-@helper
-def next_row(
-    counts: Array, grid: Array, rows: Array, r: Array, t: float, h: float, end: float, x: Array, y: Array
-) -> int:
-    """Write rows of a step from x at t to y at `end`, with polynomial r, up to one that lies between.
-
-    Return the index of that one, which is not settled yet, or -1 when all are written.
-    """
-    if counts[EVERY]:
-        grid[counts[ROW]] = end
-        copy(y, rows[counts[ROW]])
-        counts[ROW] += 1
-        return -1
-    while counts[ROW] < grid.size and grid[counts[ROW]] <= end:
-        at, row = grid[counts[ROW]], rows[counts[ROW]]
-        counts[ROW] += 1
-        if at < end:
-            between(x, r, (at - t) / h, row)
-            return int(counts[ROW] - 1)
-        copy(y, row)
-    return -1
+def weigh(table: Array, first: int, h: float, k: Array, out: Array) -> None:
+    """out_i = h sum table_ij k_j"""
+    for row in range(len(table)):
+        for i in range(out.shape[1]):
+            out[row, i] = 0.0
+        combine(out[row], out[row], h, table[row], first, table.shape[1], k)
 
 
 @helper

@@ -1,7 +1,7 @@
-"""Rodas5P, for stiff systems: a linearly implicit method of order 5.
+"""Rosenbrock methods, linearly implicit, for stiff systems: an attempt at a step, and the polynomial between its ends.
 
-It is L-stable and stiffly accurate. A step solves eight linear systems with one
-matrix, 1 / (gamma h) - J; the Jacobian J is taken by differences, at every step.
+A step solves a linear system for each stage with one matrix, 1 / (gamma h) - J. The Jacobian J is
+taken by differences, where the step starts.
 
 Reference: [Steinebach]; [HairerWanner, section IV.7] for the class of methods.
 """
@@ -12,37 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from .kernel import helper, kernel
-from .machine import NOT_FINITE, OK, evaluate, settle
-from .record import record
-from .sizing import Rule, cause, conclude, end_of, judge, ready, size_of
-from .stepping import (
-    ACCEPTED,
-    ATOL,
-    BUDGET,
-    DONE,
-    EVALUATIONS,
-    MORE,
-    NOW,
-    RTOL,
-    STEP,
-    STOP,
-    WHICH,
-    Array,
-    begin,
-    combine,
-    copy,
-    culprit,
-    first_bad,
-    is_due,
-    is_over,
-)
-from .tableaus import RODAS5P, Rosenbrock
+from .explicit import arrive
+from .kernel import helper, inlined
+from .machine import NOT_FINITE, OK, evaluate
+from .stepping import Array, Room, combine, copy, culprit, first_bad
+from .tableaus import Rosenbrock
 
-# the rate at the start comes before the eight stages, its derivative by time after all
-_RULE = Rule(stages=9, terms=4, same=0, errors=1, power=5.0, memory=0.02, least=0.2, most=6.0)
-_DRIFT = 9 + 3 + 4
-STAGES = {"rodas5p": _DRIFT + 1}
 _EPS = 2.0**-52
 
 
@@ -88,10 +63,46 @@ def solve(F: Array, pivots: Array, b: Array) -> None:
             b[i] -= b[k] * F[k, i]
 
 
+@inlined
+def linearize(m: Any, run: Any, x: Array, room: Room) -> int:
+    """Write the derivatives of the flow where a step starts, by state and by time; OK, or what went wrong."""
+    status = max(_drift(m, run, x, room.stages[0], room.drift), _jacobian(m, run, x, room.stages[0], room.y, room.J))
+    bad = culprit(room.J, room.drift, m.counted)
+    if status == OK and bad >= 0:
+        run.blamed, status = bad, NOT_FINITE
+    return int(status)
+
+
 @helper
-def _nudge(value: float, move: float, options: Array) -> float:
+def _jacobian(m: Any, run: Any, x: Array, rate: Array, y: Array, J: Array) -> int:
+    """Take the derivatives by every entry of the state by differences, column by column; y is scratch."""
+    status = OK
+    run.evaluations += x.size
+    copy(x, y)
+    for j in range(x.size):
+        y[j] = _nudge(x[j], run.step * rate[j], run)
+        status = max(status, evaluate(m, run.t, y, J[j], False))
+        _slope(rate, y[j] - x[j], J[j])
+        y[j] = x[j]
+    return status
+
+
+@helper
+def _drift(m: Any, run: Any, x: Array, rate: Array, drift: Array) -> int:
+    """Take the derivative by time, on the side of the stop."""
+    run.evaluations += 1
+    later = run.t + np.sqrt(_EPS * run.step * max(abs(run.t), run.step))
+    if later > run.stop:
+        later = 2.0 * run.t - later
+    status = evaluate(m, later, x, drift, False)
+    _slope(rate, later - run.t, drift)
+    return status
+
+
+@helper
+def _nudge(value: float, move: float, run: Any) -> float:
     """A value nearby, on the side of the move it makes in a step."""
-    floor = min(1.0, max(1e-6, options[ATOL] / options[RTOL]))
+    floor = min(1.0, max(1e-6, run.atol / run.rtol))
     by = np.sqrt(_EPS) * max(abs(value), abs(move), floor)
     return float(value + by if move >= 0.0 else value - by)
 
@@ -101,6 +112,29 @@ def _slope(f: Array, by: float, g: Array) -> None:
     """g = (g - f) / by"""
     for i in range(f.size):
         g[i] = (g[i] - f[i]) / by
+
+
+@inlined
+def attempt(method: Rosenbrock, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Take a step of size run.h from x to room.y, and estimate its error; OK, or what went wrong."""
+    k, y, h, last = room.stages[1:], room.y, run.h, len(method.d)
+    run.arrived = 0
+    if not _factor_shifted(room.J, 1.0 / (method.gamma * h), room.F, room.pivots):
+        return NOT_FINITE
+    run.evaluations += last - 1
+    copy(room.stages[0], k[0])
+    status = OK
+    for s in range(last):
+        if s:
+            combine(y, x, 1.0, method.A[s], 1, s, k)
+            status = max(status, evaluate(m, run.t + method.c[s] * h, y, k[s], False))
+            bad = first_bad(k[s], m.counted)
+            if status == OK and bad >= 0:
+                run.blamed, status = bad, NOT_FINITE
+        _finish_stage(method, s, h, room.drift, room.F, room.pivots, k)
+    combine(y, x, 1.0, method.A[last], 1, last, k)
+    copy(k[last - 1], room.errors[0])
+    return int(status if status != OK else arrive(m, run, k, y))
 
 
 @helper
@@ -123,107 +157,16 @@ def _finish_stage(method: Rosenbrock, s: int, h: float, drift: Array, F: Array, 
     solve(F, pivots, k[s])
 
 
-@helper
-def _interpolate(method: Rosenbrock, x: Array, y: Array, k: Array, r: Array) -> None:
+@inlined
+def dense(method: Rosenbrock, x: Array, room: Room) -> None:
     """Write the polynomial of the step, of order 4."""
+    y, k, r = room.y, room.stages[1:], room.polynomial
     for i in range(x.size):
         r[0, i] = y[i] - x[i]
     for row in range(3):
         for i in range(x.size):
             r[1 + row, i] = 0.0
-        combine(r[1 + row], r[1 + row], 1.0, method.H[row], 1, 8, k)
+        combine(r[1 + row], r[1 + row], 1.0, method.H[row], 1, len(method.d), k)
     for i in range(x.size):  # theta = 1 - (1 - theta) in the last product
         r[2, i] += r[3, i]
         r[3, i] = -r[3, i]
-
-
-@kernel
-def advance(
-    method: Rosenbrock,
-    rule: Rule,
-    m: Any,
-    clock: Array,
-    counts: Array,
-    x: Array,
-    grid: Array,
-    rows: Array,
-    keep: Array,
-    options: Array,
-    J: Array,
-    F: Array,
-    pivots: Array,
-) -> int:
-    """Take steps until t_stop, or until the budget or the buffer is used up; J and F are (n, n), by columns."""
-    f, k, y, e = keep[0], keep[1:9], keep[rule.stages], keep[rule.stages + 1]
-    terms, drift = keep[rule.stages + 3 : _DRIFT], keep[_DRIFT]
-    begin(counts, grid, rows, clock[NOW], x)
-    last = counts[ACCEPTED] + counts[BUDGET]
-    while clock[NOW] < clock[STOP]:
-        if is_over(counts, grid, last):
-            return MORE
-        t = clock[NOW]
-
-        # the rate where the step starts, and the very first step size
-        status = ready(rule, m, clock, counts, x, f, y, e, options)
-        if status != OK:
-            return status
-
-        # its derivatives, by differences
-        counts[EVALUATIONS] += x.size + 1
-        later = t + np.sqrt(_EPS * clock[STEP] * max(abs(t), clock[STEP]))
-        if later > clock[STOP]:
-            later = 2.0 * t - later
-        status = evaluate(m, later, x, drift, False)
-        _slope(f, later - t, drift)
-        copy(x, y)
-        for j in range(x.size):
-            y[j] = _nudge(x[j], clock[STEP] * f[j], options)
-            status = max(status, evaluate(m, t, y, J[j], False))
-            _slope(f, y[j] - x[j], J[j])
-            y[j] = x[j]
-        bad = culprit(J, drift)
-        if bad >= 0:
-            counts[WHICH] = bad
-        if status != OK or bad >= 0:
-            return int(max(status, NOT_FINITE))
-
-        # the stages, until the error is small enough
-        error = -1.0
-        while error < 0.0:
-            h = size_of(clock, options)
-            if h == 0.0:
-                return cause(clock)
-            status = OK if _factor_shifted(J, 1.0 / (method.gamma * h), F, pivots) else NOT_FINITE
-            copy(f, k[0])
-            for s in range(8):
-                if s:
-                    combine(y, x, 1.0, method.A[s], 1, s, k)
-                    status = max(status, evaluate(m, t + method.c[s] * h, y, k[s], False))
-                    if status == OK and first_bad(k[s]) >= 0:
-                        counts[WHICH], status = first_bad(k[s]), NOT_FINITE
-                _finish_stage(method, s, h, drift, F, pivots, k)
-            counts[EVALUATIONS] += 7
-            combine(y, x, 1.0, method.A[8], 1, 8, k)
-            copy(k[7], e)
-            status = max(status, settle(m, t + h, y) if first_bad(y) < 0 else NOT_FINITE)
-            error = judge(rule, status, h, clock, counts, x, keep, options)
-
-        # output
-        end = end_of(clock, h)
-        if is_due(counts, grid, end):
-            _interpolate(method, x, y, k, terms)
-        if status == OK:
-            status = record(m, counts, grid, rows, terms, t, h, end, x, y)
-        if status != OK:
-            return int(status)
-        conclude(rule, h, error, clock, counts, x, keep, options)
-    return DONE
-
-
-def rodas5p(
-    m: Any, clock: Array, counts: Array, x: Array, grid: Array, rows: Array, keep: Array, options: Array
-) -> int:
-    """Order 5 with an error of order 4; dense output of order 4."""
-    n = x.size
-    J, F, pivots = np.empty((n, n)), np.empty((n, n)), np.empty(n, dtype=np.int64)
-    return advance(RODAS5P, _RULE, m, clock, counts, x, grid, rows, keep, options, J, F, pivots)

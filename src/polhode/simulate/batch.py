@@ -79,7 +79,10 @@ def march(
         while done < steps and not wish.pressed:
             times[4:], tick = (done, min(done + size, steps)), time.perf_counter()
             out = rows[start:stop]
-            lanes.march(tableau, codes, places, strides, times, here, there, k, quaternions, out, pointers, work)
+            lanes.march(
+                tableau, codes, places, strides, times, here, there, here.ravel(), there.ravel(), k, quaternions,
+                out, pointers, work,
+            )  # fmt: skip
             done += size
             size = int(np.clip(size * PATIENCE / max(time.perf_counter() - tick, 1e-6), 64, 1e9))
 

@@ -118,7 +118,7 @@ def simulate_many(
         raise ValueError(f"tau has {len(rows)} rows, expected one row, or one for each of the {len(q)} states.")
     inputs = read_inputs(None if each else tau, eq)
     native = inputs.sampled is None and inputs.continuous is None and not options.keys() - {"p"}
-    if chosen.fixed and native and step is not None and _even(t, t0, step):
+    if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
         program = program_of(dynamics, inputs.laws, tau is not None)
         if not len(program.held):
             forces = np.asarray(rows, dtype=float) if each else inputs.constant

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -14,7 +15,9 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
+from polhode.kernels.loop import METHODS, Method, advance, room_of
 from polhode.kernels.machine import LOOSE, NOT_FINITE, OK, RANK, Machine, evaluate, settle
+from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
@@ -22,7 +25,6 @@ from .assemble import parameters_of, values_of
 from .ending import ending
 from .inputs import Inputs, read_inputs
 from .interrupt import PATIENCE, stoppable
-from .methods import COLLAPSE, DONE, METHODS, MORE, Method
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 MOST = 100_000_000  # outputs
@@ -63,7 +65,7 @@ def simulate(
 
     A run that cannot go on returns what it has; `outcome` says why it ended. Ctrl-C too.
     """
-    chosen = method_of(method, step, t0, t_end)
+    method_of(method, step, t0, t_end)
     assert t_end is not None
     if not isinstance(dynamics, Dynamics):
         raise TypeError(f"simulate takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
@@ -79,9 +81,9 @@ def simulate(
     machine = program.machine(inputs.constant, values, inputs.address(len(q)))
     x = program.unit(np.concatenate([q, u, np.zeros(len(program.work))]))
     _begin(program, machine, t0, x)
-    run = _Run(program, machine, chosen, inputs, x, (t0, float(t_end)), grid)
-    run.options[:] = [*tolerances, 1e-15]
-    run.clock[1] = step or 0.0
+    run = _Run(program, machine, method, inputs, x, (t0, float(t_end)), grid)
+    run.now.rtol, run.now.atol, run.now.longest = tolerances
+    run.now.step = step or 0.0
     with _watching(progress, t0, t_end) as seen:
         run.prepare()
         status = run.go(seen)
@@ -97,11 +99,11 @@ def method_of(name: str, step: float | None, t0: float, t_end: float | None) -> 
     if not (_is_number(t_end) and t0 < t_end < np.inf):
         raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
     found = METHODS[name]
-    if found.fixed and step is None:
+    if found.rule.fixed and step is None:
         raise ValueError(f"Method {name!r} has a fixed step, found none. Give step=1e-3, or what suits.")
-    if found.fixed and not (_is_number(step) and 0 < step <= (t_end - t0) * (1 + 1e-12)):
+    if found.rule.fixed and not (_is_number(step) and 0 < step <= (t_end - t0) * (1 + 1e-12)):
         raise ValueError(f"step is {step!r:.60}, expected more than 0 and at most the {t_end - t0:g} s to simulate.")
-    if not found.fixed and step is not None:
+    if not found.rule.fixed and step is not None:
         raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
     return found
 
@@ -171,7 +173,7 @@ class _Run:
     """One integration: the arrays that the kernel works on, and what it has written."""
 
     def __init__(
-        self, program: Program, machine: Machine, method: Method, inputs: Inputs, x: np.ndarray,
+        self, program: Program, machine: Machine, method: str, inputs: Inputs, x: np.ndarray,
         span: tuple[float, float], grid: np.ndarray | None,
     ) -> None:  # fmt: skip
         self.program, self.machine, self.method, self.inputs, self.x = program, machine, method, inputs, x
@@ -180,10 +182,10 @@ class _Run:
         self.grid = np.zeros(4096) if grid is None else grid
         self.rows = np.zeros((self.grid.size, x.size))
         self.forces: list[np.ndarray] = []  # tau at each output, where a controller set it
-        self.clock, self.counts, self.options = np.zeros(8), np.zeros(8, dtype=np.int64), np.zeros(4)
-        self.keep = np.zeros((method.stages, x.size))
-        self.clock[0] = self.t0
-        self.counts[6] = self.every_step
+        self.now, runs = Run.of(t=self.t0, every=self.every_step)
+        found = METHODS[method]
+        self.fixed = bool(found.rule.fixed)
+        self.kernel = partial(advance, found, machine, runs, x, self.grid, self.rows, room_of(found, x.size))
         self.saved: list[tuple[np.ndarray, np.ndarray]] = []
         self.mark = (0, self.t0)  # steps and time when its progress was last looked at
         self.seconds = 0.0
@@ -191,9 +193,9 @@ class _Run:
 
     def prepare(self) -> None:
         """Have the kernel compiled: the first use of a method after installation takes some seconds."""
-        self.clock[2], self.counts[4] = self.t_end, 0
+        self.now.stop, self.now.budget = self.t_end, 0
         self._advance()
-        self.counts[5] = 0
+        self.now.rated = 0
 
     def go(self, seen: Callable[[float], None]) -> int:
         """Integrate until the end, a failure, or Ctrl-C."""
@@ -209,14 +211,14 @@ class _Run:
                 stop = self.t_end
                 if self.inputs.sampled is not None:
                     period = self.inputs.sampled.period
-                    if self.clock[0] >= self.t0 + sample * period:
+                    if self.now.t >= self.t0 + sample * period:
                         if not self._sample():
                             status = NOT_FINITE
                             break
                         sample += 1
                     stop = min(stop, self.t0 + sample * period)
-                self.clock[2] = stop
-                self.counts[4] = budget
+                self.now.stop = stop
+                self.now.budget = budget
                 tick = time.perf_counter()
                 status = self._advance()
                 self._keep_forces()
@@ -229,42 +231,39 @@ class _Run:
                     status = MORE
                 if status == MORE and self._stuck():
                     status = COLLAPSE
-                seen(self.clock[0])
+                seen(self.now.t)
             self.interrupted = False
         self.seconds = time.perf_counter() - began
         return status
 
     def _stuck(self) -> bool:
         """Would the rest take thousands of millions of steps?"""
-        steps, t = int(self.counts[1] + self.counts[2]), float(self.clock[0])
-        if self.method.fixed or steps - self.mark[0] < STUCK:
+        steps, t = self.now.accepted + self.now.rejected, self.now.t
+        if self.fixed or steps - self.mark[0] < STUCK:
             return False
         (_, before), self.mark = self.mark, (steps, t)
         return t - before < 1e-4 * (self.t_end - self.t0)
 
     def _advance(self) -> int:
-        if self.every_step and self.counts[0] == self.grid.size:
+        status = int(self.kernel())
+        if status == FULL:
             self.saved.append((self.grid.copy(), self.rows.copy()))
-            self.counts[0] = 0
-        return int(
-            self.method.advance(
-                self.machine, self.clock, self.counts, self.x, self.grid, self.rows, self.keep, self.options
-            )
-        )
+            self.now.row, status = 0, MORE
+        return status
 
     def _record_first(self) -> None:
         self.grid[0], self.rows[0] = self.t0, self.x
-        self.counts[0] = 1
+        self.now.row = 1
 
     def _sample(self) -> bool:
         """Ask a sampled controller; False where it gives no number."""
-        nq, t = self.machine.nq, float(self.clock[0])
+        nq, t = self.machine.nq, self.now.t
         assert self.inputs.sampled is not None
         found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq : nq + self.machine.nu])
         if self.inputs.not_finite is not None:
             return False
         self.machine.tau[:] = found
-        self.counts[5] = 0  # the rate at this state changed with the force
+        self.now.rated = 0  # the rate at this state changed with the force
         return True
 
     def _keep_forces(self) -> None:
@@ -274,15 +273,15 @@ class _Run:
 
     @property
     def rows_written(self) -> int:
-        return sum(len(t) for t, _ in self.saved) + int(self.counts[0])
+        return sum(len(t) for t, _ in self.saved) + self.now.row
 
     def trajectory(self, status: int, values: np.ndarray, reacting: bool) -> Trajectory:
         program, machine = self.program, self.machine
-        done = int(self.counts[0])
+        done = self.now.row
         parts = [*self.saved, (self.grid[:done], self.rows[:done])]
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
-        if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
-            t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
+        if status != DONE and (not len(t) or t[-1] < self.now.t):  # where it stopped
+            t, x = np.append(t, self.now.t), np.vstack([x, self.x])
         nq, nu, m = machine.nq, machine.nu, len(program.constraints)
         tau = self._tau(t, x)
         residuals = None
@@ -299,10 +298,10 @@ class _Run:
             parameters=values,
             outcome=self._outcome(status),
             statistics={
-                "method": self.method.name,
-                "steps": int(self.counts[1]),
-                "rejected": int(self.counts[2]),
-                "evaluations": int(self.counts[3]),
+                "method": self.method,
+                "steps": self.now.accepted,
+                "rejected": self.now.rejected,
+                "evaluations": self.now.evaluations,
                 "seconds": self.seconds,
             }
             | (
@@ -331,7 +330,7 @@ class _Run:
         return np.array(calls).reshape(len(t), len(self.inputs.names))
 
     def _outcome(self, status: int) -> Outcome:
-        t, steps, which = float(self.clock[0]), int(self.counts[1]), int(self.counts[7])
+        t, steps, which = self.now.t, self.now.accepted, self.now.blamed
         if self.interrupted:
             return Outcome(finished=False, reason=f"Interrupted at t = {t:.6g} s of {self.t_end:g} s.", time=t)
         found = ending(self.program, self.machine, status, t, self.x, steps, which)

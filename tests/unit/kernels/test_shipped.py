@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from polhode.simulate.methods import METHODS
 
 from polhode.kernels import shipped
-from polhode.simulate.methods import METHODS
 from tools.kernels import EXTERNALS
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
-from polhode.equations.program import Program
+from polhode.equations.program import MOST, Program, program_of
 from polhode.kernels.machine import RANK, evaluate, settle
 from tests import mechanisms
 
@@ -358,3 +358,12 @@ def test_a_sampled_control_between_outputs_is_noted():
     fine = ph.simulate(cart(), t_end=1.0, tau=control, output=0.001).audit()
     assert fine.caveat == ""
     assert fine.relative_drift < 1e-6
+
+
+def test_programs_of_many_gains_do_not_pile_up():
+    dyn = cart()
+    first = program_of(dyn)
+    for k in range(3 * MOST):
+        ph.simulate(dyn, {"x": 1.0}, t_end=0.1, tau={"x_dot": -(k + 1.0) * ph.symbol("x")})
+        assert program_of(dyn) is first  # what is used stays
+    assert len(dyn.kept) == MOST

@@ -1,0 +1,84 @@
+"""Explicit Runge-Kutta methods: one attempt at a step, and the polynomial between its ends.
+
+The new state is settled before its rate is taken. Where an attempt takes that rate, it is the
+first stage of the next step, and the dense output is smooth from step to step.
+
+Reference: [HairerNorsettWanner, sections II.1, II.5 and II.6]; their codes DOPRI5 and DOP853.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kernel import inlined
+from .machine import NOT_FINITE, OK, evaluate, rates, settle
+from .sizing import Rule
+from .stepping import Array, Room, combine, culprit, first_bad, hermite, weigh
+from .tableaus import Explicit
+
+
+@inlined
+def attempt(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Take a step of size run.h from x to room.y, and estimate its errors; OK, or what went wrong."""
+    k, y, t, h, last = room.stages, room.y, run.t, run.h, rule.last
+    status, run.arrived = OK, 0
+    run.evaluations += last - 1
+    for s in range(1, last):
+        combine(y, x, h, tableau.A[s], tableau.first[s], s, k)
+        status = max(status, evaluate(m, t + tableau.c[s] * h, y, k[s], False))
+    combine(y, x, h, tableau.A[last], tableau.first[last], last, k)
+    if last == 1:
+        _follow(m, t, h, x, y, k[1])
+    if status == OK:
+        status = arrive(m, run, k[:last], y)
+    if status == OK and rule.rated:
+        status = _rate(m, run, y, k[last])
+        weigh(tableau.E, tableau.edge, h, k, room.errors)
+    return int(status)
+
+
+@inlined
+def _follow(m: Any, t: float, h: float, x: Array, y: Array, dq: Array) -> None:
+    """Move the coordinates by the new speeds, which makes Euler's method semi-implicit."""
+    for i in range(m.nq):
+        y[i] = x[i]
+    rates(m, t, y, dq)
+    for i in range(m.nq):
+        y[i] += h * dq[i]
+
+
+@inlined
+def arrive(m: Any, run: Any, k: Array, y: Array) -> int:
+    """Settle the new state y, reached by stages k; OK, or what is wrong with it."""
+    if first_bad(y, m.counted) < 0:
+        status = settle(m, run.end, y)
+        if status != OK or first_bad(y, m.counted) < 0:
+            return int(status)
+    run.blamed = culprit(k, y, m.counted)
+    return NOT_FINITE
+
+
+@inlined
+def _rate(m: Any, run: Any, y: Array, rate: Array) -> int:
+    """Take the rate at the end of the step."""
+    run.evaluations += 1
+    status = evaluate(m, run.end, y, rate, True)
+    bad = first_bad(rate, m.counted)
+    if status == OK and bad >= 0:
+        run.blamed, status = bad, NOT_FINITE
+    run.arrived = status == OK
+    return int(status)
+
+
+@inlined
+def dense(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Write the polynomial of the step, which may take more stages; OK, or what went wrong."""
+    k, y, other, h = room.stages, room.y, room.errors[0], run.h
+    status = OK if run.arrived else _rate(m, run, y, k[rule.last])
+    for s in range(rule.last + 1, rule.stages):
+        run.evaluations += 1
+        combine(other, x, h, tableau.A[s], tableau.first[s], s, k)
+        status = max(status, evaluate(m, run.t + tableau.c[s] * h, other, k[s], False))
+    hermite(x, y, h, k[0], k[rule.last], room.polynomial)
+    weigh(tableau.D, tableau.edge, h, k, room.polynomial[3:])
+    return int(status)

@@ -1,0 +1,131 @@
+"""The one integration loop, and the methods that attempt its steps.
+
+    advance(method, m, run, x, grid, rows, room) -> status
+
+is a kernel that can be called again and again, and goes on where it stopped. A method only
+attempts a step and offers the polynomial between its ends; the loop chooses sizes, writes
+output and takes the new state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import explicit, stiff
+from .kernel import inlined, kernel
+from .machine import OK, start
+from .record import begin, is_due, record
+from .sizing import Rule, cause, conclude, judge, place, propose, ready
+from .stepping import DONE, FULL, MORE, Array, Room
+from .tableaus import DOP853, DOPRI5, EULER, MIDPOINT, NO_EXPLICIT, NO_ROSENBROCK, RK4, RODAS5P, Explicit, Rosenbrock
+
+
+class Method(NamedTuple):
+    """How steps are sized, and the coefficients of one kind of method or the other: one type, so one kernel for all."""
+
+    rule: Rule
+    tableau: Explicit = NO_EXPLICIT
+    rosenbrock: Rosenbrock = NO_ROSENBROCK
+
+
+def _fixed(tableau: Explicit) -> Method:
+    last = len(tableau.c) - 1
+    return Method(Rule(fixed=1, implicit=0, last=last, rated=0, stages=last + 1, terms=3), tableau)
+
+
+METHODS = {
+    "dop853": Method(
+        Rule(0, 0, last=12, rated=1, stages=16, terms=7, errors=2, power=8.0, memory=0.02, least=0.333, most=6.0),
+        DOP853,
+    ),
+    "dopri5": Method(
+        Rule(0, 0, last=6, rated=1, stages=7, terms=4, errors=1, power=5.0, memory=0.04, least=0.2, most=10.0),
+        DOPRI5,
+    ),
+    "rodas5p": Method(
+        Rule(0, 1, last=0, rated=0, stages=9, terms=4, errors=1, power=5.0, memory=0.02, least=0.2, most=6.0),
+        rosenbrock=RODAS5P,
+    ),
+    "euler": _fixed(EULER),
+    "midpoint": _fixed(MIDPOINT),
+    "rk4": _fixed(RK4),
+}
+
+
+def room_of(method: Method, n: int) -> Room:
+    """Room for a method to move a state of n entries."""
+    rule, square = method.rule, n if method.rule.implicit else 0
+    shapes = (rule.stages, n), (n,), (2, n), (rule.terms, n), (square, square), (square, square), (square,)
+    return Room(*(np.zeros(shape) for shape in shapes), pivots=np.zeros(square, dtype=np.int64))
+
+
+@kernel
+def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Array, room: Room) -> int:
+    """Take steps until run.stop, or until the budget or the record of steps is used up.
+
+    m    : the Machine
+    runs : (1,), the Run
+    x    : the state at run.t, after the last step
+    grid : output times, ascending; rows[i] is the state at grid[i]. Both are written where every step is recorded
+    """
+    run, rule = runs[0], method.rule
+    begin(run, grid, rows, x)
+    place(rule, run)
+    last = run.accepted + run.budget
+    while run.t < run.stop:
+        if run.accepted >= last:
+            return MORE
+        if run.every and run.row >= grid.size:
+            return FULL
+
+        # what a step starts from
+        status = ready(rule, m, run, x, room)
+        if status == OK and rule.implicit:
+            status = stiff.linearize(m, run, x, room)
+        if status != OK:
+            return int(status)
+
+        # attempts, until the error is small enough
+        error = -1.0
+        start(m.constrained, False)
+        while error < 0.0:
+            start(m.constrained, True)
+            propose(rule, run)
+            if run.h == 0.0:
+                return cause(run)
+            status = attempt(method, m, run, x, room)
+            if rule.fixed:
+                if status != OK:
+                    return int(status)
+                error = 0.0
+            else:
+                error = judge(rule, m.counted, status, run, x, room)
+
+        # the step is good; what happens between its ends is read off its polynomial
+        if is_due(run, grid):
+            status = dense(method, m, run, x, room)
+        if status == OK:
+            status = record(m, run, grid, rows, x, room)
+        if status != OK:
+            return int(status)
+        conclude(rule, error, run, x, room)
+    return DONE
+
+
+@inlined
+def attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Try the step that `propose` chose; OK where room.y is a state that can be taken."""
+    if method.rule.implicit:
+        return int(stiff.attempt(method.rosenbrock, m, run, x, room))
+    return int(explicit.attempt(method.tableau, method.rule, m, run, x, room))
+
+
+@inlined
+def dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
+    """Write the polynomial of the step that was attempted last to room.polynomial."""
+    if method.rule.implicit:
+        stiff.dense(method.rosenbrock, x, room)
+        return OK
+    return int(explicit.dense(method.tableau, method.rule, m, run, x, room))
