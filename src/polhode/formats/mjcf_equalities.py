@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polhode.graph import as_expr, symbol, vector
-from polhode.model import WORLD, Builder, Faults, values
+from polhode.model import WORLD, Builder, Coupling, Faults, values
 from polhode.model.errors import closest, fault
 from polhode.spatial import Pose
 
@@ -60,7 +60,7 @@ def _joints(element: Element, what: str, named: Named, builder: Builder, faults:
     a = numbers(element, "polycoef", 5, f"{what}: polycoef", faults, (0, 1, 0, 0, 0), least=1)
     a = [*a, *[0, 1, 0, 0, 0][len(a) :]]
     y, y0 = named.joints[names[0]]
-    if len(names) == 2 and not any(a[2:]) and all(c.coordinate != y for c in builder.couplings):
+    if len(names) == 2 and not any(a[2:]) and y not in _following(builder):
         x, x0 = named.joints[names[1]]
         builder.coupling(y, x, a[1], y0 + a[0] - a[1] * x0)
         return
@@ -69,6 +69,11 @@ def _joints(element: Element, what: str, named: Named, builder: Builder, faults:
         x, x0 = named.joints[names[1]]
         value = value - sum((k * (symbol(x) - x0) ** n for n, k in enumerate(a[1:], 1) if k), as_expr(0))
     builder.constraint(value, element.get("name") or builder.unique_name(f"equality of {' and '.join(names)}"))
+
+
+def _following(builder: Builder) -> set[str]:
+    """The coordinates that a coupling has."""
+    return {c.coordinate for c in builder.constraints if isinstance(c, Coupling)}
 
 
 def _bodies(element: Element, what: str, named: Named, builder: Builder, faults: Faults) -> None:

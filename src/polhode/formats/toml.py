@@ -16,18 +16,19 @@ from polhode.model import (
     TIME,
     WORLD,
     Builder,
+    Element,
     Faults,
     Model,
     ModelError,
     Relation,
-    SpeedForce,
     named,
 )
 from polhode.model.builder import GRAVITY
+from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
 from polhode.spatial import Inertia
 
-from .toml_constraints import CONSTRAINTS, read_constraint
+from .toml_elements import element_keys, read_element
 from .toml_joints import read_joint
 from .toml_values import Values, ours, printable
 
@@ -36,19 +37,12 @@ _ORIGIN = (0, 0, 0)
 _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 
 
-TABLES = {  # array of tables: (required keys, other keys)
+_TABLES = {  # array of tables: (required keys, other keys)
     "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
-    "spring": (("between", "stiffness", "length"), {"damping", "name"}),
-    "wrench": (("marker",), {"force", "torque", "axes", "name"}),
-    "force": (("speed", "value"), {"name"}),
-    "potential": (("energy",), {"name"}),
-    "coupling": (("coordinate", "of"), {"ratio", "offset"}),
     "state": (("name", "rate"), {"start"}),
-    **CONSTRAINTS,
 }
-_TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", *TABLES}
-_TOP |= {"force_order", "constraint_order"}
+_TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", "force_order", "constraint_order"}
 
 
 def read_toml(text: str, source: str = "") -> Model:
@@ -79,7 +73,8 @@ class _Reader(Values):
         self.complete = True  # every joint could be read, so all coordinates and speeds are known
 
     def model(self, data: dict[str, Any]) -> Model:
-        self.keys(data, "Model", (), _TOP)
+        self.tables = _TABLES | element_keys()
+        self.keys(data, "Model", (), {*_TOP, *self.tables})
         name = self.word(data, "name", "Model", "model")
         self._symbols(data)
         self._defined(data, "constants")
@@ -95,22 +90,18 @@ class _Reader(Values):
         self._defined(data, "definitions")
         for i, table in enumerate(states):
             self._state(build, table, i)
-        for kind in ("spring", "wrench", "force", "potential", "coupling"):
-            for table in self._tables(data, kind):
-                with self.faults.caught(), ours(kind.capitalize()):
-                    getattr(self, f"_{kind}")(build, table)
-        for kind in CONSTRAINTS:
-            for table in self._tables(data, kind):
-                with self.faults.caught(), ours(_title(kind)):
-                    read_constraint(kind, table, self, build)
+        for kind in ELEMENTS.values():
+            for table in self._tables(data, kind.table):
+                with self.faults.caught(), ours(titled(kind.table)):
+                    read_element(kind, table, self, build)
         self._order(build.forces, data, "force")
         self._order(build.constraints, data, "constraint")
         for note in self.words(data.get("notes", []), "Model: notes"):
             build.note(note)
         if not self.complete:  # what refers to a joint that was not read is not a fault of its own
-            build.forces = [f for f in build.forces if not isinstance(f, SpeedForce)]
-            build.constraints = [c for c in build.constraints if not isinstance(c, Relation)]
-            build.couplings, build.variables = [], []
+            build.forces = [part for part in build.forces if not _about_joints(part)]
+            build.constraints = [part for part in build.constraints if not _about_joints(part)]
+            build.short = []
         with self.faults.caught(), ours(what):
             made = build.build()
         self.faults.raise_any()
@@ -177,12 +168,12 @@ class _Reader(Values):
         if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
             self.faults.add(f"Model: {kind} is {found!r:.60}, expected tables [[{kind}]].")
             return
-        needs, takes = TABLES[kind]
+        needs, takes = self.tables[kind]
         for i, table in enumerate(found):
             label = next(
                 (v for k in ("name", "speed", "marker", "coordinate") if isinstance(v := table.get(k), str)), ""
             )
-            what = f"{_title(kind)} {label!r}" if label else f"{_title(kind)} number {i + 1}"
+            what = f"{titled(kind)} {label!r}" if label else f"{titled(kind)} number {i + 1}"
             self.keys(table, what, needs, takes)
             if kind in ("body", "marker", "state") or all(key in table for key in needs):
                 yield table
@@ -242,42 +233,6 @@ class _Reader(Values):
         )
         build.state(name, rate, start)
 
-    # forces
-
-    def _spring(self, build: Builder, table: dict[str, Any]) -> None:
-        ends = self.words(table["between"], "Spring: between")
-        if len(ends) != 2:
-            raise fault(f"Spring: between is {table['between']!r:.60}, expected two markers or bodies.")
-        name = self.word(table, "name", "Spring") if "name" in table else ""
-        what = f"Spring {name!r}" if name else f"Spring between {ends[0]!r} and {ends[1]!r}"
-        keys = ("stiffness", "length", "damping")
-        read = {key: self.quantity(table.get(key, 0), f"{what}: {key}") for key in keys}
-        build.spring(ends[0], ends[1], name=name, **read)
-
-    def _wrench(self, build: Builder, table: dict[str, Any]) -> None:
-        marker = self.word(table, "marker", "Wrench")
-        name = self.word(table, "name", "Wrench") if "name" in table else ""
-        what = f"Wrench {name!r}" if name else f"Wrench at {marker!r}"
-        read = {k: self.vector(table.get(k, _ORIGIN), f"{what}: {k}") for k in ("force", "torque")}
-        build.wrench(marker, name=name, axes=self.word(table, "axes", what, WORLD), **read)
-
-    def _force(self, build: Builder, table: dict[str, Any]) -> None:
-        speed = self.word(table, "speed", "Force")
-        name = self.word(table, "name", "Force") if "name" in table else ""
-        what = f"Force {name!r}" if name else f"Force on {speed!r}"
-        build.force(speed, self.quantity(table["value"], f"{what}: value"), name)
-
-    def _potential(self, build: Builder, table: dict[str, Any]) -> None:
-        name = self.word(table, "name", "Potential") if "name" in table else ""
-        what = f"Potential {name!r}" if name else "Potential"
-        build.potential(self.quantity(table["energy"], f"{what}: energy"), name)
-
-    def _coupling(self, build: Builder, table: dict[str, Any]) -> None:
-        names = [self.word(table, key, "Coupling") for key in ("coordinate", "of")]
-        what = f"Coupling of {names[0]!r}"
-        a, b = (self.quantity(table.get(k, v), f"{what}: {k}") for k, v in (("ratio", 1), ("offset", 0)))
-        build.coupling(names[0], names[1], a, b)
-
     def _order(self, parts: list[Any], data: dict[str, Any], kind: str) -> None:
         """Put the forces or constraints in the order of their names."""
         key = f"{kind}_order"
@@ -291,5 +246,5 @@ class _Reader(Values):
             parts.sort(key=lambda part: place[part.name])
 
 
-def _title(kind: str) -> str:
-    return kind.replace("_", " ").capitalize()
+def _about_joints(part: Element) -> bool:
+    return isinstance(part, Relation) or bool(part.uses("coordinate") or part.uses("speed"))

@@ -9,27 +9,18 @@ from typing import Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
 from polhode.graph.printing import tree_sizes
-from polhode.model import (
-    Body,
-    Constraint,
-    Marker,
-    MarkerWrench,
-    Model,
-    Potential,
-    SpeedForce,
-    SpringDamper,
-)
+from polhode.model import Body, Marker, Model
+from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
 from polhode.spatial import Inertia, Pose
 
 from .expression_text import is_plain, restored, write
 from .toml import read_toml
-from .toml_constraints import CONSTRAINTS, TABLE_OF, constraint_table
+from .toml_elements import element_table
 from .toml_joint_writer import joint_table
 
 _LONGEST = 80  # operations in one text
 _WIDTH = 100
-_KINDS = {SpringDamper: "spring", MarkerWrench: "wrench", SpeedForce: "force", Potential: "potential"}
 
 
 def save(model: Model, path: str | Path) -> None:
@@ -62,10 +53,8 @@ class _Writer:
         self.model = model
         markers = [e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p)]
         bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
-        couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
         fixed = [*bodies, *markers, *model.gravity]
-        laws = (*model.forces, *model.constraints, *model.states)
-        moving = [*(e for part in laws for e in part.expressions()), *couplings]
+        moving = model.laws()
         states = [state.name for state in model.states]
         self.groups = {"q": {*model.coordinates}, "u": {*model.speeds}, "z": {*states}}
         variables = set().union(*self.groups.values())
@@ -102,11 +91,7 @@ class _Writer:
         for state in model.states:
             start = {} if state.start == 0 else {"start": state.start}
             blocks.append(self._table("state", {"name": state.name, "rate": state.rate, **start}))
-        blocks += [self._table(_KINDS[type(force)], _force(force)) for force in model.forces]
-        for c in model.couplings:
-            row = {"coordinate": c.coordinate, "of": c.of, "ratio": c.ratio, "offset": c.offset}
-            blocks.append(self._table("coupling", row))
-        blocks += [self._table(_kind(c), constraint_table(c)) for c in model.constraints]
+        blocks += [self._table(part.table, element_table(part)) for part in (*model.forces, *model.constraints)]
         return "\n\n".join(blocks) + "\n"
 
     def _top(self) -> str:
@@ -118,12 +103,10 @@ class _Writer:
             top["literal"] = True
         if model.notes:
             top["notes"] = list(model.notes)
-        kinds = [list(_KINDS).index(type(force)) for force in model.forces]
-        if kinds != sorted(kinds):
-            top["force_order"] = [force.name for force in model.forces]
-        kinds = [list(CONSTRAINTS).index(_kind(c)) for c in model.constraints]
-        if kinds != sorted(kinds):
-            top["constraint_order"] = [c.name for c in model.constraints]
+        for key, parts in (("force_order", model.forces), ("constraint_order", model.constraints)):
+            places = [list(ELEMENTS).index(part.table) for part in parts]
+            if places != sorted(places):
+                top[key] = [part.name for part in parts]
         return self._lines(top)
 
     def _definitions(self, key: str, definitions: list[tuple[Expr, Expr]]) -> str:
@@ -226,20 +209,3 @@ def _moments(m: Matrix) -> Any:
         return m.rows()
     diagonal = [m[0, 0], m[1, 1], m[2, 2]]
     return diagonal if all(e == 0 for e in off) else diagonal + off
-
-
-def _kind(constraint: Constraint) -> str:
-    return TABLE_OF.get(type(constraint), "rolling")
-
-
-def _force(force: Any) -> dict[str, Any]:
-    match force:
-        case SpringDamper():
-            row = {"name": force.name, "between": list(force.ends), "stiffness": force.stiffness}
-            return row | {"length": force.length, "damping": force.damping}
-        case MarkerWrench():
-            row = {"name": force.name, "marker": force.marker, "axes": force.axes}
-            return row | {"force": force.force, "torque": force.torque}
-        case SpeedForce():
-            return {"name": force.name, "speed": force.speed, "value": force.value}
-    return {"name": force.name, "energy": force.energy}

@@ -27,10 +27,7 @@ def settle_names(builder: Builder) -> None:
         made[joint.name] = _renamed(named, "u", named.speeds(), taken, builder)
     builder.bodies = [replace(b, joint=made[b.joint.name]) if b.joint.nu else b for b in builder.bodies]
     first = {name: joint.coordinates()[0] for name, joint in made.items() if joint.nq == 1}
-    builder.couplings = [
-        replace(c, coordinate=first.get(c.coordinate, c.coordinate), of=first.get(c.of, c.of))
-        for c in builder.couplings
-    ]
+    builder.constraints = [part.renamed(first, "coordinate") for part in builder.constraints]
 
 
 def _renamed(joint: Joint, kind: str, wanted: tuple[str, ...], taken: set[str], builder: Builder) -> Joint:

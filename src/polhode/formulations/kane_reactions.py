@@ -33,6 +33,7 @@ from polhode.kinematics import Constraints, Kinematics, Link, Recast, constrain
 from polhode.kinematics.eliminate import eliminate
 from polhode.kinematics.generic import generic_points
 from polhode.kinematics.speeds import joined
+from polhode.model import Coupling
 from polhode.model.body import Body
 from polhode.model.errors import closest
 from polhode.spatial import Inertia, Pose, Twist, Wrench, skew
@@ -118,8 +119,8 @@ def _along(kin: Kinematics, cut: int, body: Body) -> Matrix:
     """Slopes of the constraints by the six auxiliary speeds, (m, 6)."""
     base = kin.base if isinstance(kin, Recast) else kin
     model = base.model
-    if not model.constraints:
-        return zeros(len(model.couplings), 6)
+    if all(isinstance(c, Coupling) for c in model.constraints):
+        return zeros(len(model.constraints), 6)
     small = [symbol(f"auxiliary {body.name} {i}") for i in range(12)]
     relaxed = _relaxed(base, cut, small)
     psi = jacobian(constrain(relaxed).psi, small[6:])

@@ -27,7 +27,7 @@ from polhode.graph import (
     symbol,
     vector,
 )
-from polhode.model import KnifeEdge, Loop, Relation, Rolling
+from polhode.model import Coupling, KnifeEdge, Loop, Relation, Rolling
 from polhode.spatial import Pose, Twist
 
 from .tree import Kinematics
@@ -112,21 +112,22 @@ class _Row:
 
 
 def constrain(kin: Kinematics) -> Constraints:
-    """Write the constraints of a model, its couplings among them, as expressions."""
+    """Write the constraints of a model as expressions."""
     rows: list[tuple[str, _Row]] = []
-    for c in kin.model.couplings:
-        value = symbol(c.coordinate) - c.ratio * symbol(c.of) - c.offset
-        rows.append((c.name, _Row("", value)))
     for constraint in kin.model.constraints:
         if isinstance(constraint, Loop):
             found: Iterable[_Row] = _loop(kin, constraint)
         elif isinstance(constraint, Relation):
             found = [_relation(kin, constraint)]
+        elif isinstance(constraint, Coupling):
+            found = [_relation(kin, constraint.relation())]
         elif isinstance(constraint, KnifeEdge):
             V = kin.velocity(constraint.marker, axes="marker")
             found = [_Row("", None, constraint.axis @ V.v, V.v)]
-        else:
+        elif isinstance(constraint, Rolling):
             found = _rolling(kin, constraint)
+        else:
+            raise TypeError(f"{constraint.what}: nothing says what rows a {type(constraint).__name__} has.")
         rows += [(constraint.name, row) for row in found]
     zero = as_expr(0)
     return Constraints(

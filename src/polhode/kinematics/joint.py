@@ -27,7 +27,7 @@ from polhode.graph import (
     vector,
     zeros,
 )
-from polhode.model import Constraint, Joint, Model, Part, Relation, SpeedForce, weld
+from polhode.model import Constraint, Coupling, Joint, Model, Part, Relation, weld
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.model.errors import closest
 from polhode.model.model import rigid_hosts, tied, with_values
@@ -227,7 +227,7 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
-    bare = replace(model, bodies=tuple(bodies), forces=(), couplings=(), constraints=(), states=())
+    bare = replace(model, bodies=tuple(bodies), forces=(), constraints=(), states=())
     return _with_rest(bare, model, held).merged()
 
 
@@ -238,22 +238,17 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
     """
     hosts = rigid_hosts(bare.bodies, bare.markers)
     moving = {symbol(name) for name in (*bare.coordinates, *bare.speeds)}
-    couplings = tuple(c for c in model.couplings if not {symbol(c.coordinate), symbol(c.of)} & held.keys())
-    followers = [
-        Relation(name=c.name, value=symbol(c.coordinate) - c.ratio * symbol(c.of) - c.offset)
-        for c in model.couplings
-        if c not in couplings
-    ]
     kept: list[Constraint] = []
     notes = list(model.notes)
-    for c in (*followers, *model.constraints):
-        part = with_values(c, held)
+    for c in model.constraints:
+        meets_held = isinstance(c, Coupling) and {symbol(c.coordinate), symbol(c.of)} & held.keys()
+        part = with_values(c.relation() if isinstance(c, Coupling) and meets_held else c, held)
         acts = free_symbols(part.value) & moving if isinstance(part, Relation) else tied(part, hosts) is None
         if acts:
             kept.append(part)
         else:
             notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
-    forces = [f for f in model.forces if not (isinstance(f, SpeedForce) and symbol(f.speed) in held)]
+    forces = [f for f in model.forces if not {symbol(name) for name in f.uses("speed")} & held.keys()]
     acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
     states = with_values(model.states, held)
-    return replace(bare, forces=acting, couplings=couplings, constraints=tuple(kept), states=states, notes=tuple(notes))
+    return replace(bare, forces=acting, constraints=tuple(kept), states=states, notes=tuple(notes))

@@ -212,6 +212,5 @@ def joined(a: Constraints, b: Constraints) -> Constraints:
 def without(kin: Kinematics, embedded: Iterable[str]) -> Kinematics:
     """Kinematics of a model that no longer lists the constraints of these names."""
     gone = set(embedded)
-    couplings = tuple(c for c in kin.model.couplings if c.name not in gone)
     kept = tuple(c for c in kin.model.constraints if c.name not in gone)
-    return replace(kin, model=replace(kin.model, constraints=kept, couplings=couplings))
+    return replace(kin, model=replace(kin.model, constraints=kept))

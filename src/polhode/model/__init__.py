@@ -2,9 +2,10 @@
 
 from .body import WORLD, Body, Marker
 from .builder import Builder
-from .constraints import Constraint, KnifeEdge, Loop, Relation, Rolling
+from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
+from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
-from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
+from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
 from .model import TIME, Model, Report
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
@@ -17,6 +18,7 @@ __all__ = [
     "Builder",
     "Constraint",
     "Coupling",
+    "Element",
     "Faults",
     "Force",
     "Joint",

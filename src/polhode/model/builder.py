@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polhode.graph import symbol
 from polhode.spatial import Pose
 
 from . import values
 from .body import WORLD, Body, Marker
-from .constraints import LOOPS, SHAPES, Constraint, KnifeEdge, Loop, Relation, Rolling
+from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
 from .expression import Symbols, parse
-from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint
-from .model import Model
+from .model import Model, check_names
 from .states import State
 
 GRAVITY = (0, 0, -9.81)
@@ -46,10 +44,9 @@ class Builder:
         self.bodies: list[Body] = []
         self.markers: list[Marker] = []
         self.forces: list[Force] = []
-        self.couplings: list[Coupling] = []
         self.constraints: list[Constraint] = []
         self.states: list[State] = []
-        self.variables: list[tuple[str, str, str]] = []  # that must exist: constraint, "coordinate" or "speed", name
+        self.short: list[Element] = []  # what was said and stands for something else
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
@@ -109,48 +106,37 @@ class Builder:
         R = values.rotation(what, rotation, rpy, quaternion)
         self.markers.append(Marker(name=name, body=body, pose=Pose(R, values.entries(at, 3, f"{what}: at"))))
 
-    def spring(self, a: str, b: str, *, stiffness: Any, length: Any, damping: Any = 0, name: str = "") -> None:
-        """Put a spring and damper between two markers or bodies' origins."""
-        name = name or self.unique_name(f"spring {a} {b}")
-        found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
-                 (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
-        for key, e in zip(("stiffness", "length", "damping"), found, strict=True):
-            if (x := e.number) is not None and x < 0:
-                raise fault(f"Spring {name!r}: {key} is {x:g}, expected 0 or more.")
-        self._add(
-            self.forces, SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2])
-        )
+    def __getattr__(self, name: str) -> Any:
+        """The method that adds an element: build.spring(...) for the element of table "spring"."""
+        kind = next((kind for kind in ELEMENTS.values() if name == (kind.call or kind.table)), None)
+        if kind is None:
+            raise AttributeError(f"Builder has no {name!r}. {closest(name, self.__dir__())}")
 
-    def wrench(
-        self, marker: str, *, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: str = "world", name: str = ""
-    ) -> None:
-        """Apply a force and torque at a marker, in the axes of "world" or of the "marker"."""
-        name = name or self.unique_name(f"wrench at {marker}")
-        if axes not in ("world", "marker"):
-            raise fault(f'Wrench {name!r}: axes is {axes!r:.60}, expected "world" or "marker".')
-        self._add(
-            self.forces,
-            MarkerWrench(
-                name=name,
-                marker=marker,
-                force=values.entries(force, 3, f"Wrench {name!r}: force"),
-                torque=values.entries(torque, 3, f"Wrench {name!r}: torque"),
-                axes=axes,
-            ),
-        )
+        def method(*args: Any, **given: Any) -> None:
+            self.add(kind, *args, **given)
 
-    def force(self, speed: str, value: Any, name: str = "") -> None:
-        """Apply a generalised force to a speed: any expression of q, u, t and parameters."""
-        name = name or self.unique_name(f"force on {speed}")
-        self._add(self.forces, SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
+        method.__name__, method.__doc__ = name, kind.__doc__
+        method.__signature__ = kind.signature  # type: ignore[attr-defined]
+        return method
 
-    def potential(self, energy: Any, name: str = "") -> None:
-        """Add a potential energy: any expression of q and parameters."""
-        name = name or self.unique_name("potential")
-        self._add(self.forces, Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
+    def __dir__(self) -> list[str]:
+        methods = [name for name in (*vars(type(self)), *self.__dict__) if not name.startswith("_")]
+        return [*methods, *(kind.call or kind.table for kind in ELEMENTS.values())]
 
-    def _add(self, parts: list[Any], part: Any) -> None:
-        parts.append(part)
+    def add(self, kind: type[Element], /, *args: Any, **given: Any) -> None:
+        """Add a force or a constraint, by the arguments of its method."""
+        bound = kind.signature.bind(*args, **given)
+        bound.apply_defaults()
+        found = bound.arguments
+        found["name"] = found["name"] or self.unique_name(kind.named.format(**found))
+        said = make(kind, found)
+        part = said.stands_for()
+        if part is not said:
+            self.short.append(said)
+        if isinstance(part, Force):
+            self.forces.append(part)
+        elif isinstance(part, Constraint):
+            self.constraints.append(part)
         self._taken.setdefault(part.name, 2)
 
     def unique_name(self, name: str) -> str:
@@ -160,79 +146,6 @@ class Builder:
         while (found := f"{name} {self._taken[name]}") in self._taken:
             self._taken[name] += 1
         return found
-
-    def coupling(self, coordinate: str, of: str, ratio: Any = 1, offset: Any = 0) -> None:
-        """Say that a coordinate follows another: q = ratio * q_of + offset."""
-        what = f"Coupling of {coordinate!r}"
-        a, b = values.scalar(ratio, f"{what}: ratio"), values.scalar(offset, f"{what}: offset")
-        self._add(self.couplings, Coupling(coordinate=coordinate, of=of, ratio=a, offset=b))
-
-    def loop(self, a: str, b: str, kind: str = "point", *, axis: Any = "z", length: Any = None, name: str = "") -> None:
-        """Close a loop: hold two markers together, entirely or in part.
-
-        kind   : "point", "axis", "plane", "distance", "parallel", "orientation", "hinge",
-                 "cylinder", "slider" or "weld"
-        axis   : where one matters, the same in both markers
-        length : of a "distance"
-        """
-        name = name or self.unique_name(f"{kind} {a} {b}")
-        what = f"Constraint {name!r}"
-        if kind not in LOOPS:
-            raise fault(f"{what}: kind {kind!r:.60} is unknown. {closest(kind, LOOPS)}")
-        if (length is not None) != (kind == "distance"):
-            said = "has no length" if length is None else "has a length"
-            raise fault(f'{what}: {said}, expected one for kind "distance" and for no other.')
-        self._add(
-            self.constraints,
-            Loop(
-                name=name,
-                kind=kind,
-                ends=(a, b),
-                axis=values.axis(axis, f"{what}: axis"),
-                length=values.scalar(1 if length is None else length, f"{what}: length"),
-            ),
-        )
-
-    def constraint(self, value: Any, name: str = "") -> None:
-        """Keep an expression at zero: of q, t and parameters, or also of speeds, linear in them."""
-        name = name or self.unique_name("constraint")
-        self._add(self.constraints, Relation(name=name, value=values.scalar(value, f"Constraint {name!r}: value")))
-
-    def gear(self, a: str, b: str, ratio: Any, name: str = "") -> None:
-        """Mesh two speeds: u_a = ratio u_b."""
-        name = name or self.unique_name(f"gear {a} {b}")
-        self.variables += [(name, "speed", a), (name, "speed", b)]
-        self.constraint(symbol(a) - values.scalar(ratio, f"Constraint {name!r}: ratio") * symbol(b), name)
-
-    def prescribe(self, coordinate: str, value: Any, name: str = "") -> None:
-        """Make a coordinate follow a law of time."""
-        name = name or self.unique_name(f"law of {coordinate}")
-        self.variables.append((name, "coordinate", coordinate))
-        self.constraint(symbol(coordinate) - values.scalar(value, f"Constraint {name!r}: value"), name)
-
-    def knife_edge(self, marker: str, *, axis: Any = "y", name: str = "") -> None:
-        """Allow the origin of a marker no velocity along an axis of it, as a blade or a wheel does."""
-        name = name or self.unique_name(f"knife edge {marker}")
-        self._add(
-            self.constraints, KnifeEdge(name=name, marker=marker, axis=values.axis(axis, f"Constraint {name!r}: axis"))
-        )
-
-    def rolling(
-        self, wheel: str, ground: str = WORLD, *, radius: Any, axis: Any = "y", shape: str = "disc", name: str = ""
-    ) -> None:
-        """Let a thin disc or a sphere roll without slip on the plane across the z axis of a marker.
-
-        wheel : a marker at its centre, with the axis of the disc
-        """
-        name = name or self.unique_name(f"rolling {wheel}")
-        what = f"Constraint {name!r}"
-        if shape not in SHAPES:
-            raise fault(f'{what}: shape is {shape!r:.60}, expected "disc" or "sphere".')
-        r = values.scalar(radius, f"{what}: radius")
-        if (x := r.number) is not None and not x > 0:
-            raise fault(f"{what}: radius is {x:g}, expected more than 0.")
-        unit = values.axis(axis, f"{what}: axis")
-        self._add(self.constraints, Rolling(name=name, wheel=wheel, ground=ground, radius=r, shape=shape, axis=unit))
 
     def state(self, name: str, rate: Any, start: Any = 0) -> None:
         """Add a state that is not motion: zdot = rate, any expression of q, u, t, states and parameters.
@@ -253,13 +166,13 @@ class Builder:
     def build(self) -> Model:
         """Check everything together and return the model."""
         faults = Faults()
+        joints = [body.joint for body in self.bodies]
         known = {
-            "coordinate": dict.fromkeys(name for body in self.bodies for name in body.joint.coordinates()),
-            "speed": dict.fromkeys(name for body in self.bodies for name in body.joint.speeds()),
+            "coordinate": dict.fromkeys(name for joint in joints for name in joint.coordinates()),
+            "speed": dict.fromkeys(name for joint in joints for name in joint.speeds()),
         }
-        for owner, kind, name in self.variables:
-            if name not in known[kind]:
-                faults.add(f"Constraint {owner!r}: {kind} {name!r} does not exist. {closest(name, known[kind])}")
+        for part in self.short:
+            check_names(part, known, faults)
         with faults.caught():
             model = self._model()
         faults.raise_any()
@@ -272,7 +185,6 @@ class Builder:
             gravity=self.gravity,
             markers=tuple(self.markers),
             forces=tuple(self.forces),
-            couplings=tuple(self.couplings),
             constraints=tuple(self.constraints),
             states=tuple(self.states),
             notes=tuple(self.notes),

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from polhode.graph import Expr, Matrix
+from polhode.graph import Expr, Matrix, symbol
 
+from . import fields
 from .body import WORLD
+from .elements import Constraint, element
 
 LOOPS = {  # how many rows each kind has
     **{"point": 3, "axis": 2, "plane": 1, "distance": 1, "parallel": 2, "orientation": 3},
     **{"hinge": 5, "cylinder": 4, "slider": 5, "weld": 6},
 }
-SHAPES = ("disc", "sphere")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+@element
+class Coupling(Constraint):
+    """A coordinate that follows another: q = ratio * q_of + offset."""
+
+    table = "coupling"
+    named = "coupling of {coordinate}"
+    depends = " depends on {}, expected constants."
+
+    name: str
+    coordinate: str = fields.coordinate()
+    of: str = fields.coordinate()
+    ratio: Expr = fields.scalar(1)
+    offset: Expr = fields.scalar(0)
+
+    def faults(self) -> Iterator[str]:
+        yield from Constraint.faults(self)
+        if self.coordinate == self.of:
+            yield f"Coupling of {self.coordinate!r} with itself, expected another coordinate."
+
+    def described(self) -> str:
+        rest = "" if self.offset == 0 else f" + {short(self.offset)}"
+        return f"{self.coordinate} = {short(self.ratio)} {self.of}{rest}"
+
+    def relation(self) -> Relation:
+        """The same as an expression that stays zero."""
+        return Relation(name=self.name, value=symbol(self.coordinate) - self.ratio * symbol(self.of) - self.offset)
+
+
+@element
+class Loop(Constraint):
     """Two markers a, b that stay together, entirely or in part.
 
     kind   : "point" (origins meet), "axis" (the origin of b on the axis of a), "plane"
@@ -24,92 +53,125 @@ class Loop:
              "parallel" (their axes stay parallel), "orientation" (all of them), "hinge"
              (point and parallel), "cylinder" (axis and parallel), "slider" (axis and
              orientation), "weld"
-    axis   : a direction, the same in both markers
+    axis   : where one matters, a direction, the same in both markers
+    length : of a "distance"
     """
 
-    name: str
-    kind: str
-    ends: tuple[str, str]
-    axis: Matrix
-    length: Expr
-
-    def expressions(self) -> list[Expr]:
-        return [*self.axis, self.length]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """An expression that stays zero: of q and t, or with speeds, then linear in them."""
+    table = "loop"
+    named = "{kind} {a} {b}"
+    positional = 3
 
     name: str
-    value: Expr
+    ends: tuple[str, str] = fields.markers()
+    kind: str = fields.choice(LOOPS, "point")
+    axis: Matrix = fields.axis("z")
+    length: Expr = fields.scalar(1, when=("kind", "distance"))
 
-    def expressions(self) -> list[Expr]:
-        return [self.value]
+    @property
+    def rows(self) -> int:
+        return LOOPS[self.kind]
+
+    def faults(self) -> Iterator[str]:
+        yield from Constraint.faults(self)
+        x = self.length.number
+        if self.kind == "distance" and x is not None and not x > 0:
+            point = ' Origins that meet are a "point".' if x == 0 else ""
+            yield f"{self.what}: its length is {x:g}, expected more than 0.{point}"
+
+    def described(self) -> str:
+        length = f" {self.length}" if self.kind == "distance" else ""
+        return f"{self.kind}{length} {', '.join(self.ends)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnifeEdge:
-    """A marker whose origin has no velocity along an axis of its own."""
+@element
+class Relation(Constraint):
+    """An expression that stays zero: of q, z, t and parameters, or also of speeds, then linear in them."""
+
+    table = "constraint"
+    named = "constraint"
 
     name: str
-    marker: str
-    axis: Matrix
+    value: Expr = fields.scalar(of="anything")
 
-    def expressions(self) -> list[Expr]:
-        return [*self.axis]
+    def described(self) -> str:
+        return f"{str(self.value).splitlines()[0]:.60} = 0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rolling:
-    """A thin disc or a sphere that rolls without slip on a plane.
+@element
+class Gear(Constraint):
+    """Two speeds that mesh: u_a = ratio u_b. A model keeps it as a relation."""
+
+    table = "gear"
+    named = "gear {a} {b}"
+
+    name: str
+    ends: tuple[str, str] = fields.speeds()
+    ratio: Expr = fields.scalar(of="anything")
+
+    def stands_for(self) -> Constraint:
+        a, b = map(symbol, self.ends)
+        return Relation(name=self.name, value=a - self.ratio * b)
+
+
+@element
+class Law(Constraint):
+    """A coordinate that follows a law of time. A model keeps it as a relation."""
+
+    table = "law"
+    call = "prescribe"
+    named = "law of {coordinate}"
+
+    name: str
+    coordinate: str = fields.coordinate()
+    value: Expr = fields.scalar(of="anything")
+
+    def stands_for(self) -> Constraint:
+        return Relation(name=self.name, value=symbol(self.coordinate) - self.value)
+
+
+@element
+class KnifeEdge(Constraint):
+    """A marker whose origin has no velocity along an axis of its own, as a blade or a wheel."""
+
+    table = "knife_edge"
+    named = "knife edge {marker}"
+    positional = 1
+
+    name: str
+    marker: str = fields.marker()
+    axis: Matrix = fields.axis("y")
+
+    def between(self) -> tuple[str, ...]:
+        return (self.marker, WORLD)
+
+
+@element
+class Rolling(Constraint):
+    """A thin disc or a sphere that rolls without slip on the plane across the z axis of a marker.
 
     wheel  : a marker at the centre; `axis` is the axis of a disc in it
     ground : a marker whose z axis is the normal of the plane
     """
 
+    table = "rolling"
+    named = "rolling {wheel}"
+    positional = 2
+
     name: str
-    wheel: str
-    ground: str
-    radius: Expr
-    shape: str
-    axis: Matrix
+    wheel: str = fields.marker()
+    ground: str = fields.marker(WORLD)
+    radius: Expr = fields.scalar(above=0)
+    axis: Matrix = fields.axis("y")
+    shape: str = fields.choice(("disc", "sphere"), "disc")
 
-    def expressions(self) -> list[Expr]:
-        return [self.radius, *self.axis]
+    @property
+    def rows(self) -> int:
+        return 3
 
-
-Constraint = Loop | Relation | KnifeEdge | Rolling
-
-
-def ends_of(constraint: Constraint) -> tuple[str, ...]:
-    """The two frames that a constraint is between; a knife edge is between its marker and the world."""
-    match constraint:
-        case Loop():
-            return constraint.ends
-        case Rolling():
-            return (constraint.wheel, constraint.ground)
-        case KnifeEdge():
-            return (constraint.marker, WORLD)
-    return ()
+    def described(self) -> str:
+        return f"rolling {self.shape} {self.wheel} on {self.ground}"
 
 
-def rows_of(constraint: Constraint) -> int:
-    """How many equations a constraint has, whether or not they are independent."""
-    if isinstance(constraint, Loop):
-        return LOOPS[constraint.kind]
-    return 3 if isinstance(constraint, Rolling) else 1
-
-
-def described(constraint: Constraint) -> str:
-    """A constraint in a line: what it is, and between what."""
-    match constraint:
-        case Loop(kind=kind, ends=(a, b)):
-            between = f"{a}, {b}"
-            return f"distance {constraint.length} {between}" if kind == "distance" else f"{kind} {between}"
-        case KnifeEdge():
-            return f"knife edge {constraint.marker}"
-        case Rolling():
-            return f"rolling {constraint.shape} {constraint.wheel} on {constraint.ground}"
-    value = str(constraint.value)
-    return f"{value.splitlines()[0]:.60} = 0"
+def short(e: Expr) -> str:
+    """An expression, numbers with six digits."""
+    return f"{float(e.value):.6g}" if e.op == "const" else str(e)

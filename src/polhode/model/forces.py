@@ -2,78 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polhode.graph import Expr, Matrix
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpringDamper:
-    """A spring and damper between two markers: tension k (l - length) + d l_dot."""
-
-    name: str
-    ends: tuple[str, str]
-    stiffness: Expr
-    length: Expr
-    damping: Expr
-
-    def expressions(self) -> list[Expr]:
-        return [self.stiffness, self.length, self.damping]
+from . import fields
+from .elements import Force, element
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkerWrench:
-    """A force and torque at a marker, in the axes of the world or of the marker."""
+@element
+class SpringDamper(Force):
+    """A spring and damper between two markers or bodies' origins: tension k (l - length) + d l_dot."""
+
+    table = "spring"
+    named = "spring {a} {b}"
+    positional = 2
+    depends = " depends on {}, expected constants. Use a potential or a wrench."
 
     name: str
-    marker: str
-    force: Matrix
-    torque: Matrix
-    axes: str
-
-    def expressions(self) -> list[Expr]:
-        return [*self.force, *self.torque]
+    ends: tuple[str, str] = fields.markers()
+    stiffness: Expr = fields.scalar(least=0)
+    length: Expr = fields.scalar(least=0)
+    damping: Expr = fields.scalar(0, least=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpeedForce:
-    """A generalised force that does work on one speed."""
+@element
+class MarkerWrench(Force):
+    """A force and torque at a marker, in the axes of the "world" or of the "marker"."""
 
-    name: str
-    speed: str
-    value: Expr
-
-    def expressions(self) -> list[Expr]:
-        return [self.value]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Potential:
-    """A potential energy, any expression of the coordinates."""
+    table = "wrench"
+    named = "wrench at {marker}"
+    positional = 1
 
     name: str
-    energy: Expr
-
-    def expressions(self) -> list[Expr]:
-        return [self.energy]
-
-
-Force = SpringDamper | MarkerWrench | SpeedForce | Potential
+    marker: str = fields.marker()
+    force: Matrix = fields.vector()
+    torque: Matrix = fields.vector()
+    axes: str = fields.choice(("world", "marker"), "world")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coupling:
-    """A coordinate that follows another: q = ratio * q_of + offset.
+@element
+class SpeedForce(Force):
+    """A generalised force that does work on one speed: any expression of q, u, z, t and parameters."""
 
-    A constraint like the others: M, c and tau leave both coordinates free, simulations hold it.
-    """
+    table = "force"
+    named = "force on {speed}"
 
-    coordinate: str
-    of: str
-    ratio: Expr
-    offset: Expr
+    name: str
+    speed: str = fields.speed()
+    value: Expr = fields.scalar(of="anything")
 
-    @property
-    def name(self) -> str:
-        """The name it has among the constraints."""
-        return f"coupling of {self.coordinate}"
+
+@element
+class Potential(Force):
+    """A potential energy: any expression of q and parameters."""
+
+    table = "potential"
+    named = "potential"
+    depends = " depends on {}, expected coordinates and parameters only."
+
+    name: str
+    energy: Expr = fields.scalar(of="coordinates")

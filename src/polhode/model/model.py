@@ -14,9 +14,9 @@ from polhode.spatial import Pose
 from . import values
 from .algebra import twists
 from .body import WORLD, Body, Marker
-from .constraints import Constraint, Loop, Relation, ends_of, rows_of
+from .constraints import Coupling, Relation
+from .elements import Constraint, Element, Force
 from .errors import Faults, closest, fault
-from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .states import State
 from .tree import draw
 from .values import scalar
@@ -33,8 +33,7 @@ class Model:
 
     bodies      : parents before children, depth first
     gravity     : (3,), the acceleration of free fall
-    couplings   : coordinates that follow others
-    constraints : loops, rolling and other laws that hold while the machine moves
+    constraints : couplings, loops, rolling and other laws that hold while the machine moves
     states      : what is not motion and changes by a law of its own
     notes       : what a reader left out or found doubtful
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -47,7 +46,6 @@ class Model:
     gravity: Matrix
     markers: tuple[Marker, ...] = ()
     forces: tuple[Force, ...] = ()
-    couplings: tuple[Coupling, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     states: tuple[State, ...] = ()
     notes: tuple[str, ...] = ()
@@ -88,11 +86,7 @@ class Model:
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
         """The symbols that are neither coordinates nor speeds nor states nor time, in order of name."""
-        forces = [e for force in self.forces for e in force.expressions()]
-        couplings = [e for c in self.couplings for e in (c.ratio, c.offset)]
-        held = [e for constraint in self.constraints for e in constraint.expressions()]
-        states = [e for state in self.states for e in state.expressions()]
-        found = free_symbols([*self._constants(), *forces, *couplings, *held, *states])
+        found = free_symbols([*self._constants(), *self.laws()])
         names = (*self.coordinates, *self.speeds, *(state.name for state in self.states))
         variables = {symbol(name) for name in names} | {TIME}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
@@ -101,6 +95,16 @@ class Model:
         """Every expression that must not change with the state."""
         markers = [e for marker in self.markers for e in (*marker.pose.R.entries, *marker.pose.p)]
         return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers]
+
+    def laws(self) -> list[Expr]:
+        """Every expression of forces, constraints and states."""
+        elements = [e for part in (*self.forces, *self.constraints) for e in part.expressions()]
+        return elements + [e for state in self.states for e in (state.rate, state.start)]
+
+    @property
+    def couplings(self) -> tuple[Coupling, ...]:
+        """The constraints that make a coordinate follow another."""
+        return tuple(c for c in self.constraints if isinstance(c, Coupling))
 
     def body(self, name: str) -> Body:
         """The body of that name."""
@@ -188,8 +192,7 @@ class Model:
                 f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
                 "Simulations hold that; M, c and tau leave both free."
             )
-        if self.constraints:
-            rows = [(constraint.name, rows_of(constraint)) for constraint in self.constraints]
+        if rows := [(c.name, c.rows) for c in self.constraints if not isinstance(c, Coupling)]:
             shown = [f"{name!r} {n}" for name, n in rows[:8]] + ["..."] * (len(rows) > 8)
             findings.append(
                 f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
@@ -243,7 +246,7 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Frame": [*model.frames],
         "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
         "Force": [force.name for force in model.forces],
-        "Constraint": [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)],
+        "Constraint": [constraint.name for constraint in model.constraints],
         # not model.coordinates, which would keep the order that bodies have now
         "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
         + [state.name for state in model.states],
@@ -309,55 +312,44 @@ def rigid_hosts(bodies: Iterable[Body], markers: Iterable[Marker]) -> dict[str, 
     return found | {marker.name: found.get(marker.body, marker.body) for marker in markers}
 
 
-def tied(part: Force | Constraint, hosts: Mapping[str, str]) -> str | None:
+def tied(part: Element, hosts: Mapping[str, str]) -> str | None:
     """The one thing that a part pulls or holds against itself, None for a part between two.
 
     A knife edge is between its marker and the world.
     """
-    found = [hosts.get(end) for end in _ends(part)]
+    found = [hosts.get(end) for end in part.between()]
     return found[0] if len(found) == 2 and found[0] == found[1] else None
 
 
 def _check_references(model: Model, faults: Faults) -> None:
     bodies = dict.fromkeys([WORLD, *(body.name for body in model.bodies)])
-    frames = dict.fromkeys([WORLD, *model.frames])
-    speeds, coordinates = dict.fromkeys(model.speeds), dict.fromkeys(model.coordinates)
+    known = {
+        "marker": dict.fromkeys([WORLD, *model.frames]),
+        "coordinate": dict.fromkeys(model.coordinates),
+        "speed": dict.fromkeys(model.speeds),
+    }
     hosts = rigid_hosts(model.bodies, model.markers)
     for marker in model.markers:
         if marker.body not in bodies:
             faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {closest(marker.body, bodies)}")
-    acting: list[tuple[str, Force | Constraint]] = [("Force", force) for force in model.forces]
-    acting += [("Constraint", constraint) for constraint in model.constraints]
-    for kind, part in acting:
+    for part in (*model.forces, *model.constraints):
         if (host := tied(part, hosts)) is not None:
-            idle = "moves" if kind == "Force" else "restricts"
-            faults.add(f"{kind} {part.name!r} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
-        for end in _ends(part):
-            if end not in frames:
-                faults.add(f"{kind} {part.name!r}: marker {end!r} does not exist. {closest(end, frames)}")
-    for force in model.forces:
-        if isinstance(force, SpeedForce) and force.speed not in speeds:
-            remedy = closest(force.speed, speeds)
-            faults.add(f"Force {force.name!r}: speed {force.speed!r} does not exist. {remedy}")
+            idle = "moves" if isinstance(part, Force) else "restricts"
+            faults.add(f"{part.what} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
+        check_names(part, known, faults)
+        for text in part.faults():
+            faults.add(text)
     for name, times in Counter(c.coordinate for c in model.couplings).items():
         if times > 1:
             faults.add(f"Coordinate {name!r} has {times} couplings, expected one. Make the others constraints.")
-    for c in model.couplings:
-        if c.coordinate == c.of:
-            faults.add(f"Coupling of {c.coordinate!r} with itself, expected another coordinate.")
-        for name in (c.coordinate, c.of):
-            if name not in coordinates:
-                remedy = closest(name, coordinates)
-                faults.add(f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {remedy}")
 
 
-def _ends(part: Force | Constraint) -> tuple[str, ...]:
-    """The markers that a force or a constraint acts at."""
-    if isinstance(part, SpringDamper):
-        return part.ends
-    if isinstance(part, MarkerWrench):
-        return (part.marker,)
-    return () if isinstance(part, (SpeedForce, Potential)) else ends_of(part)
+def check_names(part: Element, known: Mapping[str, Iterable[str]], faults: Faults) -> None:
+    """Note the markers, coordinates and speeds of an element that do not exist."""
+    for kind, names in known.items():
+        for name in part.uses(kind):
+            if name not in names:
+                faults.add(f"{part.what}: {kind} {name!r} does not exist. {closest(name, names)}")
 
 
 def _idle(body: Body) -> list[str]:
@@ -389,10 +381,8 @@ def _check_inertias(model: Model, faults: Faults) -> None:
 def _check_symbols(model: Model, faults: Faults) -> None:
     speeds = {symbol(name) for name in model.speeds}
     states = {symbol(state.name): state for state in model.states}
-    laws = [e for part in (*model.forces, *model.constraints, *model.states) for e in part.expressions()]
-    couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
     variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states}
-    variables_of = _Dependence([*model._constants(), *laws, *couplings], variables)
+    variables_of = _Dependence([*model._constants(), *model.laws()], variables)
     for body in model.bodies:
         for s in variables_of(body.quantities()):
             faults.add(
@@ -405,20 +395,14 @@ def _check_symbols(model: Model, faults: Faults) -> None:
             f"Gravity or a marker depends on {s}, a coordinate, speed, state or time. "
             "Expected constants: rename the symbol."
         )
-    for force in model.forces:
-        if isinstance(force, SpringDamper):
-            for s in variables_of(force.expressions()):
-                faults.add(f"Spring {force.name!r} depends on {s}, expected constants. Use a potential or a wrench.")
-    for c in model.couplings:
-        for s in variables_of([c.ratio, c.offset]):
-            faults.add(f"Coupling of {c.coordinate!r} depends on {s}, expected constants.")
-    for constraint in model.constraints:
-        _check_constraint(constraint, variables_of(constraint.expressions()), speeds, states, faults)
-    for force in model.forces:
-        if isinstance(force, Potential):
-            for s in variables_of(force.expressions()):
-                if s in speeds or s in states or s is TIME:
-                    faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")
+    never: dict[str, set[Expr]] = {"constants": variables, "coordinates": speeds | {TIME, *states}, "anything": set()}
+    for part in (*model.forces, *model.constraints):
+        for field, spec in part.specs.items():
+            for s in variables_of(spec.entries(getattr(part, field))):
+                if s in never[spec.of]:
+                    faults.add(part.what + part.depends.format(s))
+        if isinstance(part, Relation):
+            _check_relation(part, variables_of([part.value]), speeds, states, faults)
     for state in model.states:
         for s in variables_of([state.start]):
             faults.add(f"State {state.name!r}: its start depends on {s}, expected a number or parameters.")
@@ -443,33 +427,22 @@ class _Dependence:
         return sorted((e for e in found if e.op == "symbol"), key=str)
 
 
-def _check_constraint(
-    constraint: Constraint, variables: list[Expr], speeds: set[Expr], states: dict[Expr, State], faults: Faults
+def _check_relation(
+    relation: Relation, variables: list[Expr], speeds: set[Expr], states: dict[Expr, State], faults: Faults
 ) -> None:
-    what = f"Constraint {constraint.name!r}"
-    if isinstance(constraint, Relation):
-        if not set(variables) - {TIME, *states}:
-            faults.add(f"{what} has no coordinate and no speed, so it restricts nothing.")
-        rates = [s for s in variables if s in speeds]
-        for s in _nonlinear(constraint.value, rates):
-            faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
-        for z in () if rates else [z for z in variables if z in states]:
-            law = states[z].rate
-            for s in _nonlinear(law, sorted(free_symbols(law) & speeds, key=str)):
-                faults.add(
-                    f"{what} depends on the state {str(z)!r}, whose rate is not linear in the speed {str(s)!r}, so its "
-                    "own rate is not. Expected a rate linear in the speeds, or a constraint without that state."
-                )
-        return
-    for s in variables:
-        faults.add(f"{what}: its numbers depend on {s}, expected constants. Write it as an expression that stays 0.")
-    if free_symbols(constraint.axis):
-        faults.add(f"{what}: its axis has symbols, expected numbers. Turn the marker instead.")
-    if isinstance(constraint, Loop) and constraint.kind == "distance":
-        x = constraint.length.number
-        if x is not None and not x > 0:
-            point = ' Origins that meet are a "point".' if x == 0 else ""
-            faults.add(f"{what}: its length is {x:g}, expected more than 0.{point}")
+    what = relation.what
+    if not set(variables) - {TIME, *states}:
+        faults.add(f"{what} has no coordinate and no speed, so it restricts nothing.")
+    rates = [s for s in variables if s in speeds]
+    for s in _nonlinear(relation.value, rates):
+        faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+    for z in () if rates else [z for z in variables if z in states]:
+        law = states[z].rate
+        for s in _nonlinear(law, sorted(free_symbols(law) & speeds, key=str)):
+            faults.add(
+                f"{what} depends on the state {str(z)!r}, whose rate is not linear in the speed {str(s)!r}, so its "
+                "own rate is not. Expected a rate linear in the speeds, or a constraint without that state."
+            )
 
 
 def _nonlinear(e: Expr, speeds: list[Expr]) -> list[Expr]:

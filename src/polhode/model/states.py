@@ -19,6 +19,3 @@ class State:
     name: str
     rate: Expr
     start: Expr
-
-    def expressions(self) -> list[Expr]:
-        return [self.rate, self.start]

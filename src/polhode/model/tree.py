@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polhode.graph import Expr
-
 from .body import WORLD
-from .constraints import described
+from .constraints import short
 
 if TYPE_CHECKING:
     from .body import Body
@@ -23,7 +21,7 @@ def draw(model: Model) -> str:
         f"{model.name}: {_count(len(model.bodies), 'body', 'bodies')}, nq = {model.nq}, nu = {model.nu}"
         + (f", nz = {model.nz}" if model.nz else "")
     ]
-    lines.append(f"gravity ({', '.join(_short(e) for e in model.gravity)})")
+    lines.append(f"gravity ({', '.join(short(e) for e in model.gravity)})")
     if model.parameters:
         lines.append(f"parameters {', '.join(str(s) for s in model.parameters)}")
     markers: dict[str, list[str]] = {}
@@ -44,13 +42,11 @@ def draw(model: Model) -> str:
         waiting += [(child, deeper, child is below[-1]) for child in reversed(below)]
     if shown < len(model.bodies):
         lines.append(f"... and {len(model.bodies) - shown} more bodies")
-    lines += [force.name for force in model.forces]
-    for c in model.couplings:
-        rest = "" if c.offset == 0 else f" + {_short(c.offset)}"
-        lines.append(f"{c.name} [{c.coordinate} = {_short(c.ratio)} {c.of}{rest}]")
-    lines += [f"{constraint.name} [{described(constraint)}]" for constraint in model.constraints]
+    for part in (*model.forces, *model.constraints):
+        said = part.described()
+        lines.append(f"{part.name} [{said}]" if said else part.name)
     for state in model.states:
-        start = "" if state.start == 0 else f", from {_short(state.start)}"
+        start = "" if state.start == 0 else f", from {short(state.start)}"
         rate = f"{str(state.rate).splitlines()[0]:.60}"
         lines.append(f"{state.name} [state with rate {rate}{start}]")
     return "\n".join(lines)
@@ -59,7 +55,7 @@ def draw(model: Model) -> str:
 def _line(body: Body) -> str:
     joint = body.joint
     name = "" if joint.name in ("", body.name) else f" {joint.name}"
-    mass = _short(body.mass) if body.welded.m == 0 else _short(body.mass + body.welded.m)
+    mass = short(body.mass) if body.welded.m == 0 else short(body.mass + body.welded.m)
     weight = "" if mass == "0" else f", {mass} kg" if mass[0].isdigit() else f", mass {mass}"
     q = ", ".join(joint.coordinates())
     moves = f"({q})" if q and q != joint.name else ""
@@ -71,10 +67,6 @@ def _listed(names: list[str]) -> str:
         return ""
     shown = ", ".join(names[:4]) + (f", ... {len(names)} markers" if len(names) > 4 else "")
     return f"  · {shown}"
-
-
-def _short(e: Expr) -> str:
-    return f"{float(e.value):.6g}" if e.op == "const" else str(e)
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.graph import diff, free_symbols, symbol, zeros
-from polhode.model import TIME, Relation
+from polhode.model import TIME, Coupling, Relation
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.view import FILMS, Curve, build, figure, for_animation, save
@@ -52,7 +52,7 @@ def units(traj: Trajectory) -> dict[str, str]:
 def _reaction_units(traj: Trajectory) -> list[str]:
     """N for rows that hold a place, N m for those that hold a direction; "" for relations of several variables."""
     held = traj.dynamics.equations.constraints
-    bonds = {c.name: c for c in held.kinematics.model.constraints}
+    bonds = {c.name: c for c in held.kinematics.model.constraints if not isinstance(c, Coupling)}
     found = []
     for name, label in zip(held.names, held.labels, strict=True):
         bond = bonds.get(name)  # None for a coupling

@@ -16,7 +16,7 @@ from polhode.model import (
     revolute,
     weld,
 )
-from polhode.model.constraints import LOOPS, rows_of
+from polhode.model.constraints import LOOPS
 
 L, R = symbols("L r")
 
@@ -67,8 +67,8 @@ def test_their_symbols_are_parameters():
 def test_every_row_is_counted():
     model = every_kind()
     names = constrain(derive(model)).names
-    assert [names.count(c.name) for c in model.constraints] == [rows_of(c) for c in model.constraints]
-    assert sum(map(rows_of, model.constraints)) == 32 + 3 + 1 + 3 + 3
+    assert [names.count(c.name) for c in model.constraints] == [c.rows for c in model.constraints]
+    assert sum(c.rows for c in model.constraints) == 32 + 3 + 1 + 3 + 3
 
 
 def test_they_are_drawn_with_their_ends():
@@ -115,6 +115,7 @@ def test_names_are_made_where_none_are_given():
         build.constraint(symbol("crank"))
         build.knife_edge("wheel")
     assert [c.name for c in build.build().constraints] == [
+        "coupling of slider",
         *("point tip slider", "constraint", "knife edge wheel"),
         *("point tip slider 2", "constraint 2", "knife edge wheel 2"),
     ]
@@ -240,7 +241,7 @@ def test_a_locked_joint_keeps_what_can_still_move():
     assert "Constraint 'near' is left out" in str(both.report())
     rest = locked(build.build(), ["wheel"])
     assert rest.couplings == build.build().couplings
-    assert [c.name for c in rest.constraints] == ["near", "far", "law", "edge", "gear"]
+    assert [c.name for c in rest.constraints] == ["coupling of slider", "near", "far", "law", "edge", "gear"]
 
 
 def test_a_locked_joint_takes_its_forces_along():

@@ -1,0 +1,65 @@
+"""Forces and constraints as TOML tables, from what their fields say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polhode.model import Builder, Element
+from polhode.model.elements import ELEMENTS, titled
+from polhode.model.errors import fault
+from polhode.model.fields import Spec
+
+from .toml_values import Values, axis_text
+
+_PAIRS = {"marker": "markers or bodies", "coordinate": "coordinates", "speed": "speeds"}
+
+
+def element_keys() -> dict[str, tuple[tuple[str, ...], set[str]]]:
+    """The tables of elements, each with its required and its other keys."""
+    found = {}
+    for table, kind in ELEMENTS.items():
+        keys = {spec.key or name: spec for name, spec in kind.specs.items()}
+        needs = tuple(key for key, spec in keys.items() if spec.usual is None)
+        found[table] = (needs, {*keys, "name"})
+    return found
+
+
+def read_element(kind: type[Element], table: dict[str, Any], read: Values, build: Builder) -> None:
+    """Hand the element of a table to the builder."""
+    name = read.word(table, "name", titled(kind.table)) if "name" in table else ""
+    what = f"{kind.title} {name!r}" if name else titled(kind.table)
+    given: dict[str, Any] = {}
+    for field, spec in kind.specs.items():
+        key = spec.key or field
+        if key in table:
+            value = _value(spec, table, key, read, what)
+            given |= dict(zip(spec.args, value, strict=True)) if spec.args else {field: value}
+    build.add(kind, **given, name=name)
+
+
+def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str) -> Any:
+    """What a key of a table holds, as the builder takes it."""
+    value = table[key]
+    if spec.args:
+        if isinstance(value, list) and len(value) == len(spec.args) and all(isinstance(e, str) for e in value):
+            return value
+        raise fault(f"{what}: {key} is {value!r:.60}, expected two {_PAIRS[spec.kind]}.")
+    match spec.kind:
+        case "scalar":
+            return read.quantity(value, f"{what}: {key}")
+        case "vector":
+            return read.vector(value, f"{what}: {key}")
+        case "axis":
+            return value if isinstance(value, str) else read.nested(value, f"{what}: {key}", 1)
+    return read.word(table, key, what)
+
+
+def element_table(part: Element) -> dict[str, Any]:
+    """The table of an element."""
+    row: dict[str, Any] = {"name": part.name}
+    held = {name: getattr(part, name) for name in part.specs}
+    for name, spec in part.specs.items():
+        value = axis_text(list(held[name])) if spec.kind == "axis" else held[name]
+        if spec.belongs(held) and not (spec.kind == "axis" and value == spec.usual):
+            row[spec.key or name] = list(value) if spec.args else value
+    return row

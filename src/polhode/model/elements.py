@@ -1,0 +1,189 @@
+"""Elements: forces and constraints, each declared once.
+
+An element is one class. Its fields say what they are; its checks, the method of the builder, TOML both
+ways, renaming and printing follow:
+
+    @element
+    class Band(Force):
+        \"""Pull two markers together.\"""
+
+        table = "band"
+        named = "band {a} {b}"
+
+        name: str
+        ends: tuple[str, str] = fields.markers()
+        tension: Expr = fields.scalar(least=0)
+
+and then build.band("tip", "world", tension=2), [[band]] in TOML. What it does to a machine is for
+`kinematics` and `formulations` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from polhode.graph import Expr, free_symbols
+
+from . import fields
+from .errors import ModelError, fault
+from .fields import Spec
+
+
+class Element:
+    """A force or a constraint; subclasses say what it holds.
+
+    table      : its table in TOML, and its method of the builder unless `call` is another
+    named      : what it is called where no name is given, of its arguments
+    title      : what messages call it
+    positional : how many arguments go by position; None for all
+    depends    : what to say of a constant that varies with {}
+    """
+
+    __slots__ = ()
+    table: ClassVar[str] = ""
+    call: ClassVar[str] = ""
+    named: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    positional: ClassVar[int | None] = None
+    depends: ClassVar[str] = " depends on {}, expected constants."
+    specs: ClassVar[dict[str, Spec]] = {}  # what each field holds
+    signature: ClassVar[Signature]  # how the builder's method is called
+
+    name: str
+
+    @property
+    def what(self) -> str:
+        """How messages begin."""
+        return f"{self.title} {self.name!r}"
+
+    def expressions(self) -> list[Expr]:
+        """Every expression of its fields."""
+        return [e for name, spec in self.specs.items() for e in spec.entries(getattr(self, name))]
+
+    def uses(self, kind: str) -> list[str]:
+        """The markers, coordinates or speeds it refers to."""
+        found = [getattr(self, name) for name, spec in self.specs.items() if spec.kind == kind]
+        return [name for names in found for name in ((names,) if isinstance(names, str) else names)]
+
+    def between(self) -> tuple[str, ...]:
+        """The frames it acts between."""
+        return tuple(self.uses("marker"))
+
+    def renamed(self, names: Mapping[str, str], kind: str) -> Self:
+        """The same with other names of markers, coordinates or speeds."""
+        found = {name: getattr(self, name) for name, spec in self.specs.items() if spec.kind == kind}
+        new = {
+            name: names.get(old, old) if isinstance(old, str) else tuple(names.get(e, e) for e in old)
+            for name, old in found.items()
+        }
+        return replace(self, **new)  # type: ignore[type-var]  # subclasses are dataclasses
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with it by itself."""
+        for name, spec in self.specs.items():
+            value = getattr(self, name)
+            if spec.kind == "axis" and free_symbols(value):
+                yield f"{self.what}: its {name} has symbols, expected numbers. Turn the marker instead."
+            if (
+                spec.kind == "scalar"
+                and spec.belongs({key: getattr(self, key) for key in self.specs})
+                and (wrong := spec.outside(value))
+            ):
+                yield f"{self.what}: {name} is {wrong}."
+
+    def described(self) -> str:
+        """What it is and what it is about, in a few words; nothing where the name says it."""
+        about = [name for kind in fields.NAMES for name in self.uses(kind)]
+        return f"{self.table.replace('_', ' ')} {', '.join(about)}".rstrip()
+
+    def stands_for(self) -> Element:
+        """What a model keeps of it: itself, unless it is short for something else."""
+        return self
+
+
+class Force(Element):
+    """What acts on a machine, apart from gravity and its joints."""
+
+    __slots__ = ()
+
+    def described(self) -> str:
+        return ""
+
+
+class Constraint(Element):
+    """What a machine keeps while it moves."""
+
+    __slots__ = ()
+    title = "Constraint"
+    depends = ": its numbers depend on {}, expected constants. Write it as an expression that stays 0."
+
+    @property
+    def rows(self) -> int:
+        """How many equations it has, whether or not they are independent."""
+        return 1
+
+
+ELEMENTS: dict[str, type[Element]] = {}  # by table
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    frozen_default=True,
+    field_specifiers=(
+        fields.marker,
+        fields.markers,
+        fields.coordinate,
+        fields.speed,
+        fields.speeds,
+        fields.scalar,
+        fields.vector,
+        fields.axis,
+        fields.choice,
+    ),
+)
+def element(kind: _Class) -> _Class:
+    """Declare an element: make it a dataclass, known to the builder and the formats."""
+    made: Any = dataclass(frozen=True, slots=True, kw_only=True)(kind)
+    made.title = made.title or titled(made.table)
+    made.specs = {f.name: f.metadata["spec"] for f in dataclass_fields(made) if "spec" in f.metadata}
+    made.signature = _signature(made)
+    ELEMENTS[made.table] = made
+    return made  # type: ignore[no-any-return]
+
+
+def titled(table: str) -> str:
+    """A table as a word of a message."""
+    return table.replace("_", " ").capitalize()
+
+
+def _signature(kind: type[Element]) -> Signature:
+    """How the builder's method is called."""
+    found = [(arg, spec) for name, spec in kind.specs.items() for arg in spec.args or (name,)]
+    many = len(found) + 1 if kind.positional is None else kind.positional
+    rows = [(arg, None if s.when else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
+    kinds = [Parameter.POSITIONAL_OR_KEYWORD if i <= many else Parameter.KEYWORD_ONLY for i in range(1, len(rows) + 2)]
+    return Signature([Parameter(a, k, default=d) for (a, d), k in zip([*rows, ("name", "")], kinds, strict=True)])
+
+
+def make(kind: type[Element], given: Mapping[str, Any]) -> Element:
+    """An element from the arguments of the builder's method and a name."""
+    what, held = f"{kind.title} {given['name']!r}", {}
+    for name, spec in kind.specs.items():
+        value = tuple(given[arg] for arg in spec.args) if spec.args else given[name]
+        if spec.when is not None:
+            if (value is not None) != spec.belongs(given):
+                said = f"has no {name}" if value is None else f"has a {name}"
+                choice, word = spec.when
+                raise fault(f'{what}: {said}, expected one for {choice} "{word}" and for no other.')
+            value = spec.usual if value is None else value
+        held[name] = spec.made(value, f"{what}: {name}")
+    made = kind(name=given["name"], **held)  # type: ignore[call-arg]  # a dataclass
+    if wrong := list(made.faults()):
+        raise ModelError(wrong)
+    return made

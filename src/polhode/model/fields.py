@@ -1,0 +1,126 @@
+"""What the fields of an element hold: names, numbers, directions, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as _field
+from typing import Any
+
+from polhode.graph import Expr
+
+from . import values
+from .errors import closest, fault
+
+NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to something of the model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What a field holds.
+
+    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis" or "choice"
+    usual        : value where none is given; None where one must be
+    args         : what the builder calls the members of a pair
+    key          : what TOML calls it, if not as the field
+    least, above : bounds of a number
+    of           : what an expression may depend on: "constants", "coordinates" or "anything"
+    options      : of a choice
+    when         : the choice (field, value) that the field belongs to; it has no meaning for others
+    """
+
+    kind: str
+    usual: Any = None
+    args: tuple[str, ...] = ()
+    key: str = ""
+    least: float | None = None
+    above: float | None = None
+    of: str = "constants"
+    options: tuple[str, ...] = ()
+    when: tuple[str, str] | None = None
+
+    def made(self, value: Any, what: str) -> Any:
+        """What the field holds, from what a user gave."""
+        match self.kind:
+            case "scalar":
+                return values.scalar(value, what)
+            case "vector":
+                return values.entries(value, 3, what)
+            case "axis":
+                return values.axis(value, what)
+            case "choice" if value not in self.options:
+                if len(self.options) > 3:
+                    raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
+                known = " or ".join(f'"{option}"' for option in self.options)
+                raise fault(f"{what} is {value!r:.60}, expected {known}.")
+            case "marker" | "coordinate" | "speed":
+                wrong = [name for name in (value if self.args else (value,)) if not isinstance(name, str)]
+                if wrong:
+                    raise fault(f"{what} is {wrong[0]!r:.60}, expected the name as text.")
+        return value
+
+    def entries(self, value: Any) -> list[Expr]:
+        """The expressions of what the field holds."""
+        return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
+
+    def belongs(self, others: Mapping[str, Any]) -> bool:
+        """Whether the field has a meaning beside the others."""
+        return self.when is None or others[self.when[0]] == self.when[1]
+
+    def outside(self, e: Expr) -> str | None:
+        """Say how a number is beyond its bounds."""
+        x = e.number
+        if x is not None and self.least is not None and x < self.least:
+            return f"{x:g}, expected {self.least:g} or more"
+        if x is not None and self.above is not None and not x > self.above:
+            return f"{x:g}, expected more than {self.above:g}"
+        return None
+
+
+def _spec(kind: str, **options: Any) -> Any:
+    return _field(metadata={"spec": Spec(kind=kind, **options)})
+
+
+def marker(usual: str | None = None) -> Any:
+    """A marker, or a body's own frame."""
+    return _spec("marker", usual=usual)
+
+
+def markers(*args: str) -> Any:
+    """Two markers, which the builder calls a and b."""
+    return _spec("marker", args=args or ("a", "b"), key="between")
+
+
+def coordinate() -> Any:
+    """The name of a coordinate."""
+    return _spec("coordinate")
+
+
+def speed() -> Any:
+    """The name of a speed."""
+    return _spec("speed")
+
+
+def speeds(*args: str) -> Any:
+    """Two speeds, which the builder calls a and b."""
+    return _spec("speed", args=args or ("a", "b"), key="between")
+
+
+def scalar(usual: Any = None, **options: Any) -> Any:
+    """A number or an expression; with bounds `least` or `above`, `of` what it may depend on, or `when` it applies."""
+    return _spec("scalar", usual=usual, **options)
+
+
+def vector(usual: Any = (0, 0, 0), of: str = "anything") -> Any:
+    """Three numbers or expressions."""
+    return _spec("vector", usual=usual, of=of)
+
+
+def axis(usual: str) -> Any:
+    """A direction of length 1, in numbers."""
+    return _spec("axis", usual=usual)
+
+
+def choice(options: Iterable[str], usual: str) -> Any:
+    """One of several words."""
+    return _spec("choice", usual=usual, options=tuple(options))
