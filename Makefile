@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-all bench check format clean
+.PHONY: demo test test-all bench check format kernels clean
 
 demo: .venv/installed
 	@for f in examples/0*.py; do $(BIN)/python $$f || exit 1; done
@@ -26,14 +26,25 @@ format: .venv/check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The loops that are shipped as LLVM IR, after a change of src/polhode/kernels. With the oldest Numba that is
+# supported: newer versions of LLVM read what older ones wrote, not the other way round.
+kernels: .venv-kernels/installed
+	.venv-kernels/bin/python tools/kernels.py
+
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-kernels
 
 .venv/installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Polhode needs Python 3.11 or later. Say which: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv-kernels/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-kernels
+	.venv-kernels/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-kernels/bin/python -m pip install --quiet --editable . --group kernels
 	@touch $@
 
 # The C target is tested with both compilers; without one of them, its tests are skipped and say so.

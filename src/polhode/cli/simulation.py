@@ -34,7 +34,7 @@ def initial(settings: Sequence[str], equations: Any, where: str) -> tuple[dict[s
 
 def forces(settings: Sequence[str], equations: Any) -> dict[str, Any]:
     """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"."""
-    from polhode.formats.expression import parse
+    from polhode.model.expression import parse
 
     names: dict[str, Expr] = {str(s.value): s for s in (*equations.parameters, *equations.q, *equations.u)}
     names[str(TIME.value)] = TIME

@@ -9,7 +9,7 @@ from polhode.model.errors import ModelError, closest
 
 def _number(text: str, where: str) -> float:
     """Read a number or an expression of numbers, such as pi/2."""
-    from polhode.formats.expression import parse
+    from polhode.model.expression import parse
 
     try:
         return float(parse(text.strip(), {}, where))

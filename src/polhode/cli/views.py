@@ -57,6 +57,7 @@ def model_data(model: Model) -> dict[str, Any]:
             for c in model.couplings
         ],
         "constraints": [constraint.name for constraint in model.constraints],
+        "states": [state.name for state in model.states],
         "findings": list(model.report().findings),
     }
 

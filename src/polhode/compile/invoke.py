@@ -8,19 +8,46 @@ disk, and serves every model:
         invoke(address, q, u, udot, work)
 
     step(f.address, q, u, udot, np.empty(f.work_size))
+
+Numba is imported when the first function that uses one of these is compiled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+class Intrinsic:
+    """An operation of functions that Numba compiles, written as LLVM IR.
+
+    define : (typing context, types of the arguments...) -> signature, code generator; as Numba's
+             `intrinsic` takes it
+    """
+
+    def __init__(self, define: Callable[..., Any]) -> None:
+        self.define = define
+        update_wrapper(self, define)
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{self.define.__name__} is for functions that Numba compiles. Call it in one under @njit.")
+
+    def __deepcopy__(self, memo: Any) -> Intrinsic:
+        return self  # Numba copies the code it works on, with what it refers to
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """What Numba asks an object that it does not know."""
+        from numba.core.registry import cpu_target
+        from numba.extending import intrinsic
+
+        made, context = intrinsic(self.define), cpu_target.typing_context
+        context.refresh()
+        return context.resolve_value_type(made)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@Intrinsic
 def invoke(typing_context: Any, address: Any, *arrays: Any) -> Any:
     """Call the function at `address` with the data of each array, in order.
 
@@ -28,6 +55,10 @@ def invoke(typing_context: Any, address: Any, *arrays: Any) -> Any:
     and a workspace of `work_size` doubles. Arrays are contiguous float64;
     nothing else is checked.
     """
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+
     for array in arrays:
         if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
             raise TypeError(f"invoke: expected contiguous float64 arrays, found {array}.")

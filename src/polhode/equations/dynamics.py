@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from polhode.compile import Function, compile
+from polhode.compile import compile
 from polhode.compile.function import TARGETS
-from polhode.graph import Expr, Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
+from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest
 
 from .inputs import fresh
+from .parameters import Call, listed, parameter_values
+from .response import Acceleration, Response, impulse
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -75,10 +75,36 @@ class Dynamics:
 
     @cached_property
     def forward_dynamics(self) -> Any:
-        """udot(q, u, tau) from M udot + c = Q + tau, (..., nu)."""
+        """udot(q, u, tau, active=None), (..., nu): from M udot + c = Q + tau + J^T lam, where constraints hold.
+
+        active : names of the constraints that hold; None for those the model declares, () for the bare tree
+        """
+        return Response(self, reactions=False) if len(self.equations.constraints) else self.tree_dynamics
+
+    @cached_property
+    def tree_dynamics(self) -> Any:
+        """udot(q, u, tau) of the bare tree, without constraints: M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
         tau = fresh("tau", eq)
         return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, accelerations(eq, tau))
+
+    @cached_property
+    def reactions(self) -> Any:
+        """lam(q, u, tau, active=None), (..., m): a value for each row of the constraints, J^T lam on the speeds.
+
+        Where rows repeat one another, the least of all that are possible.
+        """
+        return Response(self, reactions=True)
+
+    def impulse(
+        self, q: Any, u: Any, active: Iterable[str] | None = None, restitution: float = 0.0, *, t: Any = None,
+        p: Any = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        """Speeds after the active constraints were imposed, (..., nu), and the impulses of their rows, (..., m).
+
+        M (u+ - u-) = J^T Lam,  psi(u+) = -restitution psi(u-).
+        """
+        return impulse(self, q, u, active, restitution, t, p)
 
     @cached_property
     def inverse_dynamics(self) -> Any:
@@ -114,6 +140,10 @@ class Dynamics:
         """The call (q, u) -> angular velocity and velocity of a marker or body, (..., 6)."""
         return self._marker("velocity", marker, axes)
 
+    def acceleration(self, marker: str, axes: str = "world") -> Any:
+        """The call (q, u, tau, active=None) -> angular acceleration and acceleration of a marker or body, (..., 6)."""
+        return Acceleration(self, self._marker("acceleration", marker, axes))
+
     def jacobian(self, marker: str, axes: str = "world") -> Any:
         """The call q -> Jacobian of a marker or body, (..., 6, nu)."""
         return self._marker("jacobian", marker, axes)
@@ -121,8 +151,12 @@ class Dynamics:
     def _marker(self, what: str, *key: str) -> Any:
         if (what, *key) not in self._markers:
             eq = self.equations
-            inputs = {"q": eq.q, "u": eq.u} if what == "velocity" else {"q": eq.q}
-            self._markers[what, *key] = self._compile(what, inputs, getattr(eq, what)(*key))
+            inputs = {"q": eq.q, "u": eq.u} if what in ("velocity", "acceleration") else {"q": eq.q}
+            extra: tuple[Any, ...] = ()
+            if what == "acceleration":
+                inputs["udot"] = fresh("udot", eq)
+                extra = (inputs["udot"],)
+            self._markers[what, *key] = self._compile(what, inputs, getattr(eq, what)(*key, *extra))
         return self._markers[what, *key]
 
     def __repr__(self) -> str:
@@ -134,70 +168,6 @@ class Dynamics:
         return Dynamics, (self.equations, self.values, self.target)
 
 
-class Call:
-    """A compiled function of a mechanism that has parameters or depends on time.
-
-    Takes t= and p= by name, also where this function needs neither.
-    """
-
-    __slots__ = ("_places", "function", "known", "timed", "used")
-
-    def __init__(self, function: Function, timed: bool, used: tuple[str, ...], known: tuple[str, ...]) -> None:
-        self.function, self.timed, self.used, self.known = function, timed, used, known
-        self._places = [known.index(name) for name in used]
-
-    def __call__(self, *args: Any, p: Any = None, t: Any = None, **options: Any) -> Any:
-        if self.timed:
-            if t is None:
-                raise ValueError(f"{self.function.name} depends on time. Give t=...")
-            options["t"] = t
-        values = self._ordered(p)
-        if self.used:
-            options["p"] = values
-        return self.function(*args, **options)
-
-    def _ordered(self, p: Any) -> Any:
-        """The parameters this function uses as one array (..., n), from a mapping or an array of all."""
-        import numpy as np
-
-        if p is not None and not isinstance(p, Mapping):
-            found = np.asarray(p, dtype=float)
-            if found.ndim == 0 or found.shape[-1] != len(self.known):
-                raise ValueError(
-                    f"{self.function.name}: p has shape {found.shape}, expected {len(self.known)} values last: "
-                    f"{_listed(self.known)}."
-                )
-            found = found[..., self._places]
-        else:
-            given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
-            if missing := [name for name in self.used if name not in given]:
-                raise ValueError(
-                    f"{self.function.name}: no value for {_listed(missing)}. "
-                    f"Give p={{{missing[0]!r}: ...}}, or fold values in with compile(values=...)."
-                )
-            if unknown := [name for name in given if name not in self.known]:
-                raise ValueError(f"{self.function.name}: {unknown_parameter(unknown[0], self.known)}")
-            found = self._stacked([given[name] for name in self.used])
-        for name, column in zip(self.used, np.moveaxis(found, -1, 0), strict=True):
-            if not np.isfinite(column).all():
-                raise ValueError(f"{self.function.name}: parameter {name!r} is NaN or infinite, expected a number.")
-        return found
-
-    def _stacked(self, columns: list[Any]) -> Any:
-        import numpy as np
-
-        try:
-            if all(isinstance(e, (int, float)) for e in columns):
-                return np.array(columns, dtype=float)
-            return np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in columns]), axis=-1)
-        except (TypeError, ValueError) as error:
-            listed = ", ".join(f"{name}={e!r:.40}" for name, e in zip(self.used, columns, strict=True))
-            raise ValueError(f"{self.function.name}: the parameters {listed} are not numbers: {error}.") from None
-
-    def __repr__(self) -> str:
-        return repr(self.function)
-
-
 def accelerations(eq: Equations, tau: Matrix) -> Matrix:
     """Solve M udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined."""
     try:
@@ -206,7 +176,7 @@ def accelerations(eq: Equations, tau: Matrix) -> Matrix:
         idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
         if idle:
             raise ValueError(
-                f"Model {eq.model.name!r}: nothing with inertia moves with {_listed(idle)}, so its acceleration is not "
+                f"Model {eq.model.name!r}: nothing with inertia moves with {listed(idle)}, so its acceleration is not "
                 "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
             ) from None
         raise ValueError(
@@ -214,28 +184,3 @@ def accelerations(eq: Equations, tau: Matrix) -> Matrix:
             "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "
             "or leave one of them out."
         ) from None
-
-
-def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
-    """Check the values of parameters; keys may be names or symbols."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f'values is {values!r:.60}, expected names with numbers: {{"m": 2.0}}.')
-    known = {str(s.value): s for s in equations.parameters}
-    found: dict[Expr, Expr] = {}
-    for key, value in values.items():
-        name = str(key.value) if isinstance(key, Expr) else key
-        if name not in known:
-            raise ValueError(unknown_parameter(name, tuple(known)))
-        number = float(value) if isinstance(value, Expr) and not free_symbols(value) else value
-        if not isinstance(number, Real) or not math.isfinite(number):
-            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
-        found[known[name]] = as_expr(number)
-    return found
-
-
-def unknown_parameter(name: Any, known: Sequence[str]) -> str:
-    return f"{name!r} is no parameter of the equations. {closest(name, known)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))

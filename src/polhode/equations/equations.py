@@ -1,11 +1,13 @@
 """The equations of motion in canonical form.
 
     qdot = N(q) u               (+ X(q, t) where speeds or embedded constraints depend on time)
-    M(q) udot + c(q, u) = Q(q, u, t) + tau + J(q, t)^T lam
-    J(q, t) udot + gamma(q, u, t) = 0
+    M(q) udot + c(q, u) = Q(q, u, z, t) + tau + J(q, z, t)^T lam
+    J(q, z, t) udot + gamma(q, u, z, t) = 0
+    zdot = f(q, u, z, t)
 
 `c` holds every velocity and gravity term, `Q` the model's own force laws,
-`tau` what acts on the speeds from outside, `lam` the reactions of constraints.
+`tau` what acts on the speeds from outside, `lam` the reactions of constraints;
+`z` are the model's states that are not motion.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane
 from polhode.formulations.kane_reactions import reaction
 from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size, zeros
+from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
 from polhode.graph.printing import READABLE
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain
 from polhode.model import TIME, Model
@@ -67,6 +69,16 @@ class Equations:
     def u(self) -> Matrix:
         """Speeds, (nu,)."""
         return self.kinematics.u
+
+    @property
+    def z(self) -> Matrix:
+        """States that are not motion, (nz,)."""
+        return self.kinematics.z
+
+    @property
+    def z_dot(self) -> Matrix:
+        """Their rates, (nz,), expressions of q, u, z, t and parameters."""
+        return self.kinematics.z_dot
 
     @property
     def t(self) -> Expr:
@@ -123,7 +135,18 @@ class Equations:
     @cached_property
     def potential(self) -> Expr:
         """Potential energy of gravity, springs and the potentials the model has."""
-        return self.kinematics.gravitational + elastic_energy(self.kinematics) + spring_energy(self.kinematics)
+        return self.kinematics.gravitational + self.elastic
+
+    @cached_property
+    def elastic(self) -> Expr:
+        """The part of the potential energy that Q has the forces of: springs, and the potentials the model has."""
+        return elastic_energy(self.kinematics) + spring_energy(self.kinematics)
+
+    @cached_property
+    def own_power(self) -> Expr:
+        """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
+        power: Expr = self.u @ self.Q if len(self.u) else as_expr(0)
+        return power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
@@ -131,7 +154,8 @@ class Equations:
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([*self.constraints.phi, *self.constraints.own])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
-        return tuple(sorted(found - {*self.q, *self.u, TIME}, key=lambda s: str(s.value)))
+        found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
+        return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
 
     @cached_property
     def constraints(self) -> Constraints:
@@ -157,6 +181,18 @@ class Equations:
     def velocity(self, marker: str, axes: str = "world") -> Matrix:
         """Angular velocity and velocity of a marker or body, (6,), in the axes of "world" or "marker"."""
         return self.kinematics.velocity(marker, axes).vector()
+
+    def acceleration(self, marker: str, axes: str = "world", udot: Matrix | None = None) -> Matrix:
+        """Angular acceleration and acceleration of a marker or body, (6,), for given udot or `eq.kane.udot`."""
+        kin = self.kinematics
+        given = self.kane.udot if udot is None else udot
+        V = kin.velocity(marker).vector()
+        bias = diff_along(V, [*self.q, TIME], [*kin.q_dot, as_expr(1)])
+        found: Matrix = kin.jacobian(marker) @ given + bias
+        if axes == "world":
+            return found
+        R = kin.pose(marker).R.T
+        return vector([*(R @ found[:3]), *(R @ found[3:])])
 
     def jacobian(self, marker: str, axes: str = "world") -> Matrix:
         """The (6, nu) matrix J with J u the velocity of a marker or body."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -10,68 +10,89 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Expr, Matrix, as_expr, substitute, symbol, vector
-from polhode.kernels.machine import Held, Machine, respond
+from polhode.graph import Expr, Matrix, as_expr, free_symbols, substitute, symbol, vector
+from polhode.kernels.machine import ANY, Constrained, Machine, respond, strike
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
+from polhode.model.errors import closest
 
+from . import native
 from .dynamics import Dynamics, accelerations
 from .equations import Equations
 from .inputs import fresh
 
+# the least of its reference that a row must have of its own: files round geometry to six digits and
+# more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
+GEOMETRIC, GIVEN = 1e-5, 1e-12
+WORK = ("input", "own", "constraints")  # whose work is counted, where there is any
 
-def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> Program:
+
+def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> Program:
     """The program of a dynamics, made once."""
-    key = tuple((laws or {}).items())
+    key = (driven, *(laws or {}).items())
     if key not in dynamics.kept:
-        dynamics.kept[key] = Program(dynamics, laws)
+        dynamics.kept[key] = Program(dynamics, laws, driven)
     found: Program = dynamics.kept[key]
     return found
 
 
 class Program:
-    """The state x = [q, u] of a mechanism, and native code for its motion.
+    """The state x = [q, u, z, w] of a mechanism, and native code for its motion.
 
-    flow      : (t, x, tau, p) -> [qdot, udot]; with constraints [qdot, M, b, J, gamma]
+    flow      : (t, x, tau, p) -> dx, of a machine without constraints among its speeds, else None
     rates     : (t, x, p) -> qdot
-    residuals : (t, x, p) -> [psi, J], None without constraints among the speeds
-    closure   : (t, x, p) -> [phi, J], None without constraints; in the speeds v of the joints, in
-                which positions are corrected, also of constraints embedded in the equations; 0 in
-                rows that restrict only speeds
+    residuals : (t, x, p) -> phi, psi and their sizes, None without constraints
+    factors   : (t, x, tau, p) -> see `native`, None where there are none
+    table     : (t, x, tau, p) -> see `native`, None without constraints among the speeds
+    closure   : (t, x, p) -> the table of positions in the speeds v of the joints, None where v is u
     moves     : (t, [q, v], p) -> N v
 
-    constraints : those among the speeds; held : these and the embedded ones
+    constraints : those among the speeds; held : these and the embedded ones, in the speeds of the joints
     laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
+    work        : whose work is counted in w, of WORK
     """
 
-    def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None) -> None:
+    def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> None:
         eq = dynamics.equations
         self.dynamics, self.equations, self.laws = dynamics, eq, laws or {}
         self.constraints = eq.constraints
-        self.tau = fresh("tau", eq)
-        self.x = vector([*eq.q, *eq.u])
-        speeds = dict(zip(eq.u, self.tau, strict=True))
-        self._folded: dict[Expr, Expr] = dict(dynamics.values)
-        tau = substitute(self.tau, {speeds[u]: law for u, law in (laws or {}).items()})
-        rows = self.constraints
-        self.residuals: Function | None = None
-        if len(rows):
-            b = eq.Q + tau - eq.c
-            flow = [*eq.kinematics.q_dot, *eq.M.entries, *b, *rows.J.entries, *rows.gamma]
-            self.residuals = self._compile("residuals", [*rows.psi, *rows.J.entries])
-        else:
-            flow = [*eq.kinematics.q_dot, *accelerations(eq, tau)]
-        self.flow = self._compile("flow", flow, forced=True)
-        self.rates = self._compile("rates", [*eq.kinematics.q_dot])
         self.base, self.held = _in_joints(eq)
+        self.tau = fresh("tau", eq)
+        self._folded: dict[Expr, Expr] = dict(dynamics.values)
+        speeds = dict(zip(eq.u, self.tau, strict=True))
+        tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
+        moving = native.own_motion(self.constraints)
+        powers = _powers(eq, tau if driven or laws else None)
+        self.work = (*powers, "constraints") if moving else tuple(powers)
+        self.x = vector([*eq.q, *eq.u, *(symbol(f"work of {name}") for name in self.work)])
+        carried = [*eq.kinematics.q_dot, *powers.values()]
+
+        self.flow: Function | None = None
+        self.factors: Function | None = None
+        self.table: Function | None = None
+        self.residuals: Function | None = None
         self.closure: Function | None = None
-        self.moves = self.rates
+        self._rows: native.FactorRows | None = None
+        self._sizes = (len(carried), len(moving))
+        if len(self.constraints):
+            motion = native.Motion(M=eq.M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
+            self.table = self._compile("table", native.table_rows(motion), forced=True)
+            try:
+                self._rows = native.FactorRows(motion)
+                self.factors = self._compile("factors", self._rows.rows, forced=True)
+            except ZeroDivisionError:  # links without mass: the table serves them
+                pass
+        else:
+            nq = len(eq.q)
+            flow = [*carried[:nq], *accelerations(eq, tau), *carried[nq:]]
+            self.flow = self._compile("flow", flow, forced=True)
+        self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            on = zip(self.held.J.rows(), self.held.holonomic, strict=True)
-            J = [e if holonomic else as_expr(0) for row, holonomic in on for e in row]
-            self.closure = self._compile("closure", [*self.held.phi, *J])
+            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, self.constraints))
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
+            if len(self.held):
+                self.closure = self._compile("closure", native.closure_rows(self.base, self.held))
 
     def _compile(self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None) -> Function:
         p = [symbol(name) for name in self.dynamics.parameters] or [symbol("no parameter")]
@@ -86,21 +107,36 @@ class Program:
         """The call (t, x, p) -> the forces that the laws give, None without any."""
         return self._compile("law", list(self.laws.values())) if self.laws else None
 
-    def positions(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of positions, of all constraints held, and their J in the speeds of the joints."""
-        return self._residual(self.closure, t, x, p, len(self.held), len(self.base.u))
-
-    def speeds(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of speeds, of the constraints among them, and their J."""
-        return self._residual(self.residuals, t, x, p, len(self.constraints), len(self.equations.u))
-
-    @staticmethod
-    def _residual(
-        code: Function | None, t: Any, x: np.ndarray, p: np.ndarray, rows: int, n: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
+        h, m = len(self.held), len(self.constraints)
         at = np.asarray(t, dtype=float)[..., None]
-        both = np.zeros((*x.shape[:-1], 0)) if code is None else code(at, x, p)
-        return both[..., :rows], both[..., rows:].reshape(*x.shape[:-1], rows, n)
+        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self._whole(x), p)
+        phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
+        return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
+
+    @cached_property
+    def assembly(self) -> Function:
+        """The call (t, x, p) -> phi, J, E^2 and extents^2 of positions, then psi, J, E^2 and extents^2 of speeds."""
+        held, rows, far = self.held, self.constraints, native.extents(self.base)
+        positions = [*held.phi, *native.only(held.J, held.holonomic), *held.reference.entries, *far]
+        near = far if self.base is self.equations.kinematics else [as_expr(1)] * len(self.equations.u)
+        return self._compile("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
+
+    def assembled(self, t: float, x: np.ndarray, p: np.ndarray, positions: bool) -> tuple[np.ndarray, ...]:
+        """Residuals (m,), J (m, n), E (m, n) and extents (n,) of positions, or of speeds."""
+        sizes = ((len(self.held), len(self.base.u)), (len(self.constraints), len(self.equations.u)))
+        (h, nv), (m, nu) = sizes
+        parts = np.split(self.assembly(np.array([t]), self._whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu]))
+        residual, J, E2, far2 = parts[:4] if positions else parts[4:]
+        shape = sizes[0] if positions else sizes[1]
+        return residual, J.reshape(shape), np.sqrt(E2.reshape(shape)), np.sqrt(far2)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether anything depends on time: force laws, speeds or constraints."""
+        rows = self.constraints
+        return self.dynamics.timed or TIME in free_symbols([*rows.psi, *rows.gamma] if len(rows) else [])
 
     def unit(self, x: np.ndarray) -> np.ndarray:
         """States, or coordinates alone, (..., n), with quaternions of length 1."""
@@ -113,50 +149,97 @@ class Program:
             x[..., first : first + 4] /= size
         return x
 
-    def respond(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations and reactions, (k, nu) and (k, m), of states of a machine with constraints."""
-        m = self.machine(p=p)
-        dx, lam = np.zeros(x.shape), np.zeros((len(t), len(self.constraints)))
-        respond(m, np.ascontiguousarray(t), np.ascontiguousarray(x), np.ascontiguousarray(tau), dx, lam)
-        return dx[:, m.nq :], lam
+    def respond(
+        self, t: np.ndarray, x: np.ndarray, tau: np.ndarray, p: np.ndarray, active: Iterable[str] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations and reactions, (k, nu) and (k, m), of states (k, n) of a machine with constraints."""
+        m = self.machine(p=p, active=active)
+        dx, lam = np.zeros((len(t), len(self.x))), np.zeros((len(t), len(self.constraints)))
+        respond(m, *map(np.ascontiguousarray, (t, self._whole(x), tau)), dx, lam)
+        return dx[:, m.nq : m.nq + m.nu], lam
+
+    def strike(
+        self, t: np.ndarray, x: np.ndarray, p: np.ndarray, active: Iterable[str] | None = None, restitution: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Speeds after constraints were imposed at states, and their impulses, (k, nu) and (k, m)."""
+        m = self.machine(p=p, active=active)
+        after, impulse = np.zeros((len(t), m.nu)), np.zeros((len(t), len(self.constraints)))
+        strike(m, np.ascontiguousarray(t), self._whole(x), float(restitution), after, impulse)
+        return after, impulse
+
+    def _whole(self, x: np.ndarray) -> np.ndarray:
+        """States with the entries they lack at 0."""
+        missing = len(self.x) - x.shape[-1]
+        return np.ascontiguousarray(np.concatenate([x, np.zeros((*x.shape[:-1], missing))], axis=-1))
 
     def quaternions(self) -> list[int]:
         """The first coordinate of each unit quaternion."""
         places = {e: i for i, e in enumerate(self.equations.q)}
         return [places[link.coordinates[0]] for link in self.equations.kinematics.links if link.part.quaternion]
 
-    def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Any = None) -> Machine:
-        """Room for one run: forces (nu,), parameters, the address of a control, rows that hold."""
-        codes = [self.flow, self.rates, self.residuals, self.closure, self.moves]
+    def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Iterable[str] | None = None) -> Machine:
+        """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold."""
+        codes = [
+            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves
+        ]  # fmt: skip
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(
             nq=len(self.equations.q),
-            counted=len(self.x),
+            nu=len(self.equations.u),
+            counted=len(self.x) - len(self.work),
             code=np.array([control, *addresses], dtype=np.int64),
             tau=np.zeros(len(self.tau)) if tau is None else np.array(tau, dtype=float),
             p=np.zeros(1) if p is None or not len(p) else np.array(p, dtype=float),
             units=np.array(self.quaternions(), dtype=np.int64),
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
-            held=self._held(active) if len(self.held) else None,
+            constrained=self._constrained(active) if len(self.held) else None,
         )
 
-    def _held(self, active: Any) -> Held:
-        eq, m, rows = self.equations, len(self.constraints), len(self.held)
-        nq, nu, nv = len(eq.q), len(eq.u), len(self.base.u)
-        n = max(nu, nv)
-        return Held(
-            sizes=np.array([nv, m, rows, 0, 0, 0], dtype=np.int64),
-            active=np.ones(rows, dtype=np.int64) if active is None else np.array(active, dtype=np.int64),
-            size=np.zeros(rows + 1),
-            table=np.zeros((rows, n + 2)),
-            rows=np.zeros(rows, dtype=np.int64),
-            columns=np.arange(n, dtype=np.int64),
-            normal=np.zeros((n, n)),
-            step=np.zeros(n),
-            trial=np.zeros(nq + n),
-            terms=np.zeros(nq + nu * nu + nu + rows * (n + 1)),
+    def _constrained(self, active: Iterable[str] | None) -> Constrained:
+        m, nq, nu, nv = len(self.constraints), len(self.equations.q), len(self.equations.u), len(self.base.u)
+        rows, held = len(self.held), self.held
+        on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
+        about = np.array(held.holonomic, dtype=np.int64)
+        factors = native.factors_room(self._rows)
+        return Constrained(
+            rows=m,
+            active=on,
+            closing=on * about,
+            geometric=np.array(held.geometric, dtype=np.int64),
+            least=np.where(held.geometric, GEOMETRIC, GIVEN),
+            used=np.ones(rows, dtype=np.int64),
+            used_q=np.ones(rows, dtype=np.int64),
+            ranks=np.array([ANY, 0, 0, 0], dtype=np.int64),
+            residuals=native.residual_room(rows, m),
+            factors=factors,
+            factors_q=native.another(factors),
+            table=native.table_room(self._sizes[0], nu, m, self._sizes[1]),
+            closure=native.table_room(0, nv, rows, 0, inertia=False) if self.closure else native.table_room(0, 0, 0, 0),
+            trial=np.zeros(nq + max(nu, nv)),
+            moved=np.zeros(nq),
         )
+
+    def holding(self, active: Iterable[str] | None) -> set[str]:
+        """The names of the constraints that hold; None for those that the model declares, all."""
+        if active is None:
+            return set(self.held.names)
+        chosen = {active} if isinstance(active, str) else set(active)
+        known = list(dict.fromkeys(self.constraints.names))
+        for name in chosen:
+            if name not in known:
+                raise KeyError(f"active: there is no constraint {name!r}. {closest(name, known)}")
+        return chosen | set(self.held.names[len(self.constraints) :])
+
+
+def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:
+    """The power of the inputs, and of the model's own forces that have no potential."""
+    found = {}
+    if tau is not None and len(eq.u):
+        found["input"] = eq.u @ tau
+    if eq.own_power != 0:
+        found["own"] = eq.own_power
+    return found
 
 
 def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
@@ -168,9 +251,3 @@ def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
     # rows that repeat the speeds of others may contradict their positions
     embedded = joined(kin.embedded, kin.repeated)
     return base, joined(constrain(base), selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))
-
-
-def row_sizes(J: np.ndarray) -> np.ndarray:
-    """The largest entry of every row; 1 for those that are 0."""
-    found: np.ndarray = np.abs(J).max(axis=-1, initial=0)
-    return np.where(found > 1e-9, found, 1.0)

@@ -7,7 +7,7 @@ is still checked and all faults come together.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,7 @@ TABLES = {  # array of tables: (required keys, other keys)
     "force": (("speed", "value"), {"name"}),
     "potential": (("energy",), {"name"}),
     "coupling": (("coordinate", "of"), {"ratio", "offset"}),
+    "state": (("name", "rate"), {"start"}),
     **CONSTRAINTS,
 }
 _TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", *TABLES}
@@ -73,8 +74,8 @@ class _Unchecked(dict[str, Expr]):
 class _Reader(Values):
     """Reads one description; `names` are those its expressions may use."""
 
-    def __init__(self, faults: Faults, names: Mapping[str, Expr] | None = None) -> None:
-        super().__init__(faults, names)
+    def __init__(self, faults: Faults) -> None:
+        super().__init__(faults)
         self.complete = True  # every joint could be read, so all coordinates and speeds are known
 
     def model(self, data: dict[str, Any]) -> Model:
@@ -89,8 +90,11 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        self._variables(build)
+        states = list(self._tables(data, "state"))
+        self._variables(build, [v for table in states if isinstance(v := table.get("name"), str)])
         self._defined(data, "definitions")
+        for i, table in enumerate(states):
+            self._state(build, table, i)
         for kind in ("spring", "wrench", "force", "potential", "coupling"):
             for table in self._tables(data, kind):
                 with self.faults.caught(), ours(kind.capitalize()):
@@ -144,8 +148,8 @@ class _Reader(Values):
                 continue
             self._declare(name, self.either(TIME, self.quantity, value, f"{what} {name!r}"))
 
-    def _variables(self, build: Builder) -> None:
-        """Let expressions use coordinates, speeds and time from here on."""
+    def _variables(self, build: Builder, states: list[str]) -> None:
+        """Let expressions use coordinates, speeds, states and time from here on."""
         taken = {name for name in self.names if f"p.{name}" in self.names}
         if not self.complete:
             self.names = _Unchecked(self.names)
@@ -159,6 +163,11 @@ class _Reader(Values):
                         )
                     else:
                         self.names[name] = self.names[f"{group}.{name}"] = symbol(name)
+        for name in states:
+            if name in taken:
+                self.faults.add(f"State {name!r}: that name is taken by a symbol or constant. Rename one of them.")
+            elif printable(name):
+                self.names[name] = self.names[f"z.{name}"] = symbol(name)
         self.names[TIME.value] = TIME
 
     # tables and their keys
@@ -175,7 +184,7 @@ class _Reader(Values):
             )
             what = f"{_title(kind)} {label!r}" if label else f"{_title(kind)} number {i + 1}"
             self.keys(table, what, needs, takes)
-            if kind in ("body", "marker") or all(key in table for key in needs):
+            if kind in ("body", "marker", "state") or all(key in table for key in needs):
                 yield table
 
     # bodies
@@ -225,6 +234,14 @@ class _Reader(Values):
             rotation=self.either(None, self.rotation, table, what),
         )
 
+    def _state(self, build: Builder, table: dict[str, Any], i: int) -> None:
+        name = self.word(table, "name", f"State number {i + 1}", f"state {i + 1}")
+        rate, start = (
+            self.either(const(0), self.quantity, table.get(key, 0), f"State {name!r}: {key}")
+            for key in ("rate", "start")
+        )
+        build.state(name, rate, start)
+
     # forces
 
     def _spring(self, build: Builder, table: dict[str, Any]) -> None:
@@ -270,7 +287,8 @@ class _Reader(Values):
         if sorted(names) != sorted(part.name for part in parts):
             self.faults.add(f"Model: {key} does not name every {kind} once. Correct it, or leave it out.")
         else:
-            parts.sort(key=lambda part: names.index(part.name))
+            place = {name: i for i, name in enumerate(names)}
+            parts.sort(key=lambda part: place[part.name])
 
 
 def _title(kind: str) -> str:

@@ -62,7 +62,7 @@ def read_joint(table: Any, reader: Values | None = None, name: str = "", inside:
     shown = frozenset({"kind"} if kind == "weld" else () if inside else _PRINTED)
     options = frozenset({"name"}) if kind == "weld" else options
     known = Faults()
-    inner = Values(known, reader.names)
+    inner = Values(known, reader)
     inner.keys(table, what, ("type", *made_by.needs), {*made_by.takes, *options, *shown})
     given: dict[str, Any] = {} if inside else {"name": inner.word(table, "name", what, name)}
     readable = (*made_by.needs, *made_by.takes, *sorted((options | shown) - {"name", "kind"}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -10,18 +10,22 @@ from typing import Any
 from polhode.graph import Expr, Matrix
 from polhode.model import Faults, ModelError, values
 from polhode.model.errors import fault
-
-from .expression import parse
+from polhode.model.expression import parse
 
 _LARGEST = 1e300  # of a number in a file
 
 
 class Values:
-    """Reads values; `names` are those that expressions may use."""
+    """Reads values.
 
-    def __init__(self, faults: Faults, names: Mapping[str, Expr] | None = None) -> None:
+    names   : those that expressions may use
+    checked : parts of expressions that were found in order
+    """
+
+    def __init__(self, faults: Faults, like: Values | None = None) -> None:
         self.faults = faults
-        self.names: dict[str, Expr] = dict(names or {})
+        self.names: dict[str, Expr] = {} if like is None else like.names
+        self.checked: set[Expr] = set() if like is None else like.checked
 
     def keys(self, table: dict[str, Any], what: str, needs: Iterable[str], takes: Collection[str]) -> None:
         """Note keys that are missing or unknown."""
@@ -71,7 +75,7 @@ class Values:
     def quantity(self, value: Any, what: str) -> Expr:
         """Read a number or an expression."""
         if isinstance(value, str):
-            return parse(value, self.names, what)
+            return parse(value, self.names, what, self.checked)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= _LARGEST:
             raise fault(f"{what} is {value if isinstance(value, float) else 'too large'}, expected a finite number.")
         return values.scalar(value, what)

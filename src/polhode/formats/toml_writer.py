@@ -7,7 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, tree_size, zeros
+from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
+from polhode.graph.printing import tree_sizes
 from polhode.model import (
     Body,
     Constraint,
@@ -63,12 +64,14 @@ class _Writer:
         bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
         couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
         fixed = [*bodies, *markers, *model.gravity]
-        moving = [*(e for part in (*model.forces, *model.constraints) for e in part.expressions()), *couplings]
-        self.symbols = sorted(
-            {str(s.value) for s in free_symbols([*fixed, *moving])} - {*model.coordinates, *model.speeds, "t"}
-        )
+        laws = (*model.forces, *model.constraints, *model.states)
+        moving = [*(e for part in laws for e in part.expressions()), *couplings]
+        states = [state.name for state in model.states]
+        self.groups = {"q": {*model.coordinates}, "u": {*model.speeds}, "z": {*states}}
+        variables = set().union(*self.groups.values())
+        self.symbols = sorted({str(s.value) for s in free_symbols([*fixed, *moving])} - variables - {"t"})
         self.prefix = "part"
-        while any(name.startswith(self.prefix) for name in (*self.symbols, *model.coordinates, *model.speeds)):
+        while any(name.startswith(self.prefix) for name in (*self.symbols, *variables)):
             self.prefix += "_"
         self.reduced: dict[Expr, Expr] = {}
         self.meaning: dict[Expr, Expr] = {}  # of the names of parts
@@ -77,7 +80,8 @@ class _Writer:
 
     def _named(self, exprs: list[Expr], prefix: str) -> list[tuple[Expr, Expr]]:
         """Give names to the parts of large expressions."""
-        large = [e for e in dict.fromkeys(exprs) if tree_size(e) > _LONGEST and e not in self.reduced]
+        new = [e for e in dict.fromkeys(exprs) if e not in self.reduced]
+        large = [e for e, size in zip(new, tree_sizes(new), strict=True) if size > _LONGEST]
         if not large:
             return []
         definitions, found = intermediates(large, prefix, _LONGEST)
@@ -95,6 +99,9 @@ class _Writer:
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
+        for state in model.states:
+            start = {} if state.start == 0 else {"start": state.start}
+            blocks.append(self._table("state", {"name": state.name, "rate": state.rate, **start}))
         blocks += [self._table(_KINDS[type(force)], _force(force)) for force in model.forces]
         for c in model.couplings:
             row = {"coordinate": c.coordinate, "of": c.of, "ratio": c.ratio, "offset": c.offset}
@@ -180,7 +187,7 @@ class _Writer:
         name = str(s.value)
         if is_plain(name):
             return name
-        group = "q" if name in self.model.coordinates else "u" if name in self.model.speeds else "p"
+        group = next((group for group, names in self.groups.items() if name in names), "p")
         return f"{group}[{name!r}]"
 
 

@@ -74,7 +74,7 @@ class Kane(Choice):
     def rate(self, rows: Matrix, udot: Matrix) -> Matrix:
         """Change of components with time."""
         kin = self.kinematics
-        return diff_along(rows, [*kin.q, TIME, *kin.u], [*kin.q_dot, as_expr(1), *udot])
+        return diff_along(rows, [*kin.q, *kin.z, TIME, *kin.u], [*kin.q_dot, *kin.z_dot, as_expr(1), *udot])
 
     @cached_property
     def velocities(self) -> list[Motion]:

@@ -9,7 +9,6 @@ from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, sq
 from polhode.kinematics import Kinematics
 from polhode.model import TIME, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
-from polhode.model.values import number_of
 from polhode.spatial import Inertia
 
 
@@ -60,7 +59,7 @@ def _seen(body: Body) -> tuple[Matrix, Inertia]:
     if body.welded == Inertia.zero() and body.mass != 0:
         return body.com, Inertia(body.mass, zeros(3), body.inertia)
     total = body.total
-    if not number_of(total.m):
+    if not total.m.number:
         return zeros(3), total
     center = total.h / total.m
     return center, Inertia(total.m, zeros(3), total.shifted(-center).I)

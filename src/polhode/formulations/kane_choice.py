@@ -31,7 +31,7 @@ class Choice:
     def udot(self) -> Matrix:
         """Symbols for their derivatives: u1_dot for u1."""
         kin = self.kinematics
-        taken = {*kin.q, *kin.u, *kin.quasi, *kin.model.parameters, *free_symbols(kin.q_dot)}
+        taken = {*kin.q, *kin.u, *kin.z, *kin.quasi, *kin.model.parameters, *free_symbols(kin.q_dot)}
         ending = "_dot"
         while any(symbol(f"{u.value}{ending}") in taken for u in kin.u):
             ending = f"_{ending}"

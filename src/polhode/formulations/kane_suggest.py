@@ -142,7 +142,7 @@ def _tried(base: Kinematics, name: str, groups: Iterable[list[Expr]]) -> Candida
 
 def _named(base: Kinematics, meanings: list[Expr]) -> dict[str, Expr]:
     """Joints' own speeds keep their names, the others are u1, u2, ..."""
-    taken = {*base.q, *base.u, *base.model.parameters}
+    taken = {*base.q, *base.u, *base.z, *base.model.parameters}
     letter = "u"
     while any(symbol(f"{letter}{i + 1}") in taken for i in range(len(meanings))):
         letter += "_"

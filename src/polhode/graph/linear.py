@@ -70,13 +70,18 @@ class LDL:
         columns = [self._solve(list(c)) for c in b.T.rows()]
         return Matrix(b.T.shape, [e for c in columns for e in c]).T
 
-    def _solve(self, x: list[Expr]) -> list[Expr]:
-        # forward: L y = b
+    def half(self, b: Matrix | Entries) -> list[Expr]:
+        """Solve L y = b for a vector, the first half of `solve`."""
+        y = list(as_matrix(b))
         for k in self.order:
-            if x[k] is not _ZERO:
+            if y[k] is not _ZERO:
                 for i, factor in self.lower[k].items():
-                    x[i] = sub(x[i], mul(factor, x[k]))
-        # diagonal, then backward: L^T x = y
+                    y[i] = sub(y[i], mul(factor, y[k]))
+        return y
+
+    def _solve(self, b: list[Expr]) -> list[Expr]:
+        # forward, diagonal, then backward: L^T x = y
+        x = self.half(b)
         x = [_ZERO if e is _ZERO else mul(e, inverse) for e, inverse in zip(x, self.inverse, strict=True)]
         for k in reversed(self.order):
             known: Expr = _ZERO

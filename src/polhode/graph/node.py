@@ -38,11 +38,12 @@ class Expr:
     value : number of a constant, name of a symbol, exponent of a power
     """
 
-    __slots__ = ("__weakref__", "args", "op", "plain", "rank", "regular", "trig", "value")
+    __slots__ = ("__weakref__", "args", "number", "op", "plain", "rank", "regular", "trig", "value")
 
     op: str
     args: tuple[Expr, ...]
     value: Any
+    number: float | None  # what it is without symbols, in floats; None with symbols
     rank: int  # structural hash: canonical operand order, the same in every process
     regular: bool  # finite at all finite inputs, overflow aside
     plain: bool  # neither a constant, nor negated, nor with a constant factor
@@ -227,15 +228,18 @@ def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
     info = OPS[op]
     if len(args) == 2:
         a, b = args
+        made.number = None if a.number is None or b.number is None else FLOAT[op](a.number, b.number)
         made.rank = hash((info.code, a.rank, b.rank))
         made.regular = info.regular and a.regular and b.regular
         made.trig = op == "mul" and (a.trig or b.trig)
         made.plain = op != "mul" or a.op != "const"
     else:
+        numbers = [a.number for a in args]
+        made.number = None if None in numbers else FLOAT[op](*numbers, *(() if value is None else (value,)))
         made.rank = hash((info.code, value or 0, *[a.rank for a in args]))
         made.regular = info.regular and all(a.regular for a in args)
         if not info.regular and args[0].op == "const":  # sqrt(2), pi
-            made.regular = math.isfinite(FLOAT[op](FLOAT["const"](args[0].value)))
+            made.regular = made.number is not None and math.isfinite(made.number)
         made.trig = info.trig or (op == "pow" and args[0].trig)
         made.plain = op != "neg"
     return _enter(key, made)
@@ -245,6 +249,7 @@ def _leaf(made: Expr, op: str, value: Any, rank: int, regular: bool) -> Expr:
     made.op = op
     made.args = ()
     made.value = value
+    made.number = FLOAT["const"](value) if op == "const" else None
     made.rank = rank
     made.regular = regular
     made.trig = False

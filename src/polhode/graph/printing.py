@@ -20,11 +20,16 @@ _INFIX = {"lt": " < ", "le": " <= ", "eq": " == "}
 
 def tree_size(exprs: Exprs) -> int:
     """Count the operations of the expressions written out as trees, up to 2**60."""
+    return min(sum(tree_sizes(exprs)), _MOST)
+
+
+def tree_sizes(exprs: Exprs) -> list[int]:
+    """Count the operations of each expression, as `tree_size` does, in one walk."""
     size: dict[Expr, int] = {}
     roots = roots_of(exprs)
     for e in topological(roots):
         size[e] = min((e.op not in ("const", "symbol")) + sum(size[a] for a in e.args), _MOST)
-    return min(sum(size[e] for e in roots), _MOST)
+    return [size[e] for e in roots]
 
 
 def intermediates(exprs: Exprs, prefix: str = "x", limit: int = READABLE) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:

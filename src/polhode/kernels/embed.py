@@ -6,6 +6,8 @@ v_dep = D v_ind + e. The equations of the independent ones are combinations of a
 
     F_r + sum_s D_sr F_s = 0
 
+Needs no inverse of M, so it also serves links without mass.
+
 Reference: [Gillespie, eq. 4, 5, 44, 45]; the choice of speeds instead of his eq. 43.
 """
 
@@ -19,20 +21,23 @@ Array = np.ndarray
 
 
 @helper
-def eliminate(table: Array, rows: Array, columns: Array, count: int, most: int, least: float) -> int:
+def eliminate(
+    table: Array, rows: Array, columns: Array, count: int, most: int, least: Array, expected: int, strong: float
+) -> int:
     """Reduce the first `count` rows [A_B | r] to [1 -D | e], at most `most` of them; return how many.
 
     One more column of the table is for the largest entry of each row.
 
     Row i of the result belongs to the dependent speed columns[i]; `rows` is reordered
-    alike. It ends where the best pivot is below `least` times the first.
+    alike. Entries are in units of the least that counts, so it ends where the best
+    pivot is at most 1; beyond the first `expected` rows, where it is at most
+    strong / least[row].
     """
     n = columns.size
     for j in range(n):
         columns[j] = j
     for a in range(count):
         table[a, n + 1] = _largest(table[a], n)
-    first = 0.0
     for k in range(most):
         # the largest entry left; columns that are done are 0 there
         i = k
@@ -40,9 +45,7 @@ def eliminate(table: Array, rows: Array, columns: Array, count: int, most: int, 
             if table[a, n + 1] > table[i, n + 1]:
                 i = a
         best = table[i, n + 1]
-        if k == 0:
-            first = best
-        if not best > least * first:
+        if not best > 1.0 or (k >= expected and not best * least[rows[i]] > strong):
             return k
         at = k
         while abs(table[i, columns[at]]) != best:
@@ -175,35 +178,27 @@ def shortest(table: Array, columns: Array, rank: int, normal: Array, step: Array
 
 
 @helper
-def weights(
-    M: Array, b: Array, J: Array, rows: Array, columns: Array, rank: int,
-    normal: Array, right: Array, udot: Array, lam: Array,
-) -> None:  # fmt: skip
-    """Solve J^T lam = M udot - b on the dependent speeds, for the rows that determine them."""
-    n = columns.size
+def weights(basis: Array, right: Array, rank: int, count: int, mu: Array) -> None:
+    """The shortest mu with C^T mu = right, where row k of `basis` is column k of C, (count, rank).
+
+    C = Q R by Gram and Schmidt, twice; mu = Q R^-T right. Both are overwritten.
+    """
+    for i in range(count):
+        mu[i] = 0.0
     for k in range(rank):
-        i = columns[k]
-        right[k] = -b[i]
-        for j in range(n):
-            right[k] += M[i, j] * udot[j]
-        for a in range(rank):
-            normal[k, a] = J[rows[a], i]
-    for k in range(rank):
-        best = k
-        for a in range(k + 1, rank):
-            if abs(normal[a, k]) > abs(normal[best, k]):
-                best = a
-        if best != k:
-            right[k], right[best] = right[best], right[k]
-            for c in range(k, rank):
-                normal[k, c], normal[best, c] = normal[best, c], normal[k, c]
-        for a in range(k + 1, rank):
-            factor = normal[a, k] / normal[k, k]
-            right[a] -= factor * right[k]
-            for c in range(k, rank):
-                normal[a, c] -= factor * normal[k, c]
-    for k in range(rank - 1, -1, -1):
-        total = right[k]
-        for c in range(k + 1, rank):
-            total -= normal[k, c] * lam[rows[c]]
-        lam[rows[k]] = total / normal[k, k]
+        for _ in range(2):
+            for a in range(k):
+                along = 0.0
+                for i in range(count):
+                    along += basis[a, i] * basis[k, i]
+                right[k] -= along * right[a]
+                for i in range(count):
+                    basis[k, i] -= along * basis[a, i]
+        size = 0.0
+        for i in range(count):
+            size += basis[k, i] * basis[k, i]
+        size = np.sqrt(size)
+        right[k] /= size
+        for i in range(count):
+            basis[k, i] /= size
+            mu[i] += right[k] * basis[k, i]

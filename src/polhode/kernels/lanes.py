@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+
+from polhode.compile.invoke import Intrinsic
 
 from .kernel import helper, kernel
 from .stepping import Array, combine, copy
 from .tableaus import Explicit
+from .views import flat
 
 _TIME, _X, _Y, _TAU, _P, _K = range(6)  # addresses of a block's arrays
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@Intrinsic
 def _loop(typing_context: Any, address: Any, pointers: Any, strides: Any, count: Any, work: Any) -> Any:
     """Call void loop(pointers, strides, count, work) at an address."""
+    from llvmlite import ir
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         kinds = signature.args
@@ -70,7 +72,7 @@ def march(
     """
     start, h, every = times[1], times[2], int(times[3])
     count, nq, last, size = len(x), strides[5], len(tableau.c) - 1, x.size
-    old, new = x.reshape(size), y.reshape(size)
+    old, new = flat(x), flat(y)
     for step in range(int(times[4]), int(times[5])):
         # the stages
         for s in range(last):

@@ -1,8 +1,8 @@
 """Constraints as expressions: residuals, their rates and Jacobian.
 
-    phi(q, t) = 0                positions, where the constraint is holonomic
-    psi(q, u, t) = J u + b = 0   speeds: d phi / dt wherever phi = 0
-    J udot + gamma(q, u, t) = 0  accelerations: d psi / dt
+    phi(q, z, t) = 0                positions, where the constraint is holonomic
+    psi(q, u, z, t) = J u + b = 0   speeds: d phi / dt wherever phi = 0
+    J udot + gamma(q, u, z, t) = 0  accelerations: d psi / dt
 
 Rows may repeat one another; who uses them finds out how many are independent.
 """
@@ -18,7 +18,6 @@ from polhode.graph import (
     Matrix,
     as_expr,
     cross,
-    diff_along,
     free_symbols,
     jacobian,
     matrix,
@@ -28,7 +27,7 @@ from polhode.graph import (
     symbol,
     vector,
 )
-from polhode.model import TIME, KnifeEdge, Loop, Relation, Rolling
+from polhode.model import KnifeEdge, Loop, Relation, Rolling
 from polhode.spatial import Pose, Twist
 
 from .tree import Kinematics
@@ -61,14 +60,10 @@ class Constraints:
     def __len__(self) -> int:
         return len(self.names)
 
-    def _rate(self, rows: Matrix) -> Matrix:
-        kin = self.kinematics
-        return diff_along(rows, [*kin.q, TIME], [*kin.q_dot, as_expr(1)])
-
     @cached_property
     def psi(self) -> Matrix:
         """Residuals of the speeds, (m,)."""
-        rates = self._rate(self.phi)
+        rates = self.kinematics.rate(self.phi)
         return vector([r if h and e == 0 else e for r, h, e in zip(rates, self.holonomic, self.own, strict=True)])
 
     @cached_property
@@ -79,7 +74,7 @@ class Constraints:
     @cached_property
     def gamma(self) -> Matrix:
         """d psi / dt where udot = 0, (m,)."""
-        return self._rate(self.psi)
+        return self.kinematics.rate(self.psi)
 
     @property
     def geometric(self) -> tuple[bool, ...]:

@@ -80,7 +80,7 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
     if not isinstance(speeds, Mapping) or not speeds:
         raise TypeError(f'speeds is {speeds!r:.60}, expected names with expressions: {{"u1": ...}}.')
     own = set(base.u)
-    taken = {*base.q, TIME, *base.model.parameters}
+    taken = {*base.q, *base.z, TIME, *base.model.parameters}
     rates = {symbol(f"{q.value}_dot"): rate for q, rate in zip(base.q, base.q_dot, strict=True)}
     rates = {s: rate for s, rate in rates.items() if s not in own | taken}
     found: dict[Expr, Expr] = {}
@@ -91,7 +91,8 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
             raise TypeError(f"Speed {name!r}: its definition is {value!r:.60}, expected an expression of the speeds.")
         meaning = substitute(as_expr(value), rates)
         if u in taken:
-            raise ValueError(f"Speed {name!r}: that name belongs to a coordinate, a parameter or time. Choose another.")
+            owners = "a coordinate, a state, a parameter or time"
+            raise ValueError(f"Speed {name!r}: that name belongs to {owners}. Choose another.")
         if u in own and meaning is not u:
             raise ValueError(f"Speed {name!r}: that name belongs to a speed of a joint. Choose another.")
         slopes = jacobian([meaning], base.u)

@@ -227,7 +227,7 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
-    bare = replace(model, bodies=tuple(bodies), forces=(), couplings=(), constraints=())
+    bare = replace(model, bodies=tuple(bodies), forces=(), couplings=(), constraints=(), states=())
     return _with_rest(bare, model, held).merged()
 
 
@@ -255,4 +255,5 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
             notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
     forces = [f for f in model.forces if not (isinstance(f, SpeedForce) and symbol(f.speed) in held)]
     acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
-    return replace(bare, forces=acting, couplings=couplings, constraints=tuple(kept), notes=tuple(notes))
+    states = with_values(model.states, held)
+    return replace(bare, forces=acting, couplings=couplings, constraints=tuple(kept), states=states, notes=tuple(notes))

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, as_expr, diff_along, identity, jacobian, matrix, substitute, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, identity, jacobian, matrix, substitute, vector, zeros
 from polhode.graph.algebra import scaled, signed
 from polhode.graph.compact import compact
-from polhode.model import TIME
 from polhode.spatial import Twist
 
 from .constraints import Constraints
@@ -95,10 +94,6 @@ class Recast(Kinematics):
 
     def jacobian(self, name: str, axes: str = "world") -> Matrix:
         return compact(jacobian(self.velocity(name, axes).vector(), self.u))
-
-    def rate(self, rows: Matrix) -> Matrix:
-        """Change of an expression of q and t with time."""
-        return diff_along(rows, [*self.q, TIME], [*self.q_dot, as_expr(1)])
 
 
 def _known(meaning: Expr, value: Expr) -> dict[Expr, Expr]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, vector, zeros
-from polhode.model import WORLD, Joint, Model, ModelError, Part
+from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, matrix, substitute, symbol, vector, zeros
+from polhode.model import TIME, WORLD, Joint, Model, ModelError, Part
 from polhode.model.algebra import coordinates, rank, twists
 from polhode.model.body import Body
 from polhode.spatial import Inertia, Pose, Twist
@@ -80,6 +80,21 @@ class Kinematics:
             found += (block @ self.u[first : first + block.shape[1]]).entries
             first += block.shape[1]
         return vector(found)
+
+    @cached_property
+    def z(self) -> Matrix:
+        """The states that are not motion, (nz,)."""
+        return vector([symbol(state.name) for state in self.model.states])
+
+    @cached_property
+    def z_dot(self) -> Matrix:
+        """Their rates, (nz,)."""
+        rates = vector([state.rate for state in self.model.states])
+        return substitute(rates, self.quasi) if self.quasi else rates
+
+    def rate(self, rows: Matrix) -> Matrix:
+        """Change of expressions with time, where the speeds stay as they are."""
+        return diff_along(rows, [*self.q, *self.z, TIME], [*self.q_dot, *self.z_dot, as_expr(1)])
 
     @cached_property
     def drift(self) -> Matrix:
@@ -251,6 +266,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
     blocks = []
     quasi: dict[Expr, Expr] = {}
     taken = {*merged.coordinates, *merged.speeds, *(str(s.value) for s in merged.parameters)}
+    taken |= {state.name for state in merged.states}
     for body in merged.bodies:
         joint = body.joint.split(taken) if rates else body.joint
         names = [symbol(name) for name in joint.coordinates()]

@@ -8,6 +8,7 @@ from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, Spring
 from .joint import Joint, Limits, Part, compound, joint
 from .model import TIME, Model, Report
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
+from .states import State
 
 __all__ = [
     "TIME",
@@ -33,6 +34,7 @@ __all__ = [
     "Rolling",
     "SpeedForce",
     "SpringDamper",
+    "State",
     "compound",
     "cylindrical",
     "free",

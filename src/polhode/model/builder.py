@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, count
 from typing import Any
 
 from polhode.graph import symbol
@@ -13,9 +12,11 @@ from . import values
 from .body import WORLD, Body, Marker
 from .constraints import LOOPS, SHAPES, Constraint, KnifeEdge, Loop, Relation, Rolling
 from .errors import Faults, closest, fault
+from .expression import Symbols, parse
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint
 from .model import Model
+from .states import State
 
 GRAVITY = (0, 0, -9.81)
 
@@ -47,8 +48,10 @@ class Builder:
         self.forces: list[Force] = []
         self.couplings: list[Coupling] = []
         self.constraints: list[Constraint] = []
+        self.states: list[State] = []
         self.variables: list[tuple[str, str, str]] = []  # that must exist: constraint, "coordinate" or "speed", name
         self.notes: list[str] = []
+        self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
     def body(
         self,
@@ -112,9 +115,11 @@ class Builder:
         found = [values.scalar(v, f"Spring {name!r}: {key}") for key, v in
                  (("stiffness", stiffness), ("length", length), ("damping", damping))]  # fmt: skip
         for key, e in zip(("stiffness", "length", "damping"), found, strict=True):
-            if (x := values.number_of(e)) is not None and x < 0:
+            if (x := e.number) is not None and x < 0:
                 raise fault(f"Spring {name!r}: {key} is {x:g}, expected 0 or more.")
-        self.forces.append(SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2]))
+        self._add(
+            self.forces, SpringDamper(name=name, ends=(a, b), stiffness=found[0], length=found[1], damping=found[2])
+        )
 
     def wrench(
         self, marker: str, *, force: Any = (0, 0, 0), torque: Any = (0, 0, 0), axes: str = "world", name: str = ""
@@ -123,36 +128,44 @@ class Builder:
         name = name or self.unique_name(f"wrench at {marker}")
         if axes not in ("world", "marker"):
             raise fault(f'Wrench {name!r}: axes is {axes!r:.60}, expected "world" or "marker".')
-        self.forces.append(
+        self._add(
+            self.forces,
             MarkerWrench(
                 name=name,
                 marker=marker,
                 force=values.entries(force, 3, f"Wrench {name!r}: force"),
                 torque=values.entries(torque, 3, f"Wrench {name!r}: torque"),
                 axes=axes,
-            )
+            ),
         )
 
     def force(self, speed: str, value: Any, name: str = "") -> None:
         """Apply a generalised force to a speed: any expression of q, u, t and parameters."""
         name = name or self.unique_name(f"force on {speed}")
-        self.forces.append(SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
+        self._add(self.forces, SpeedForce(name=name, speed=speed, value=values.scalar(value, f"Force {name!r}: value")))
 
     def potential(self, energy: Any, name: str = "") -> None:
         """Add a potential energy: any expression of q and parameters."""
         name = name or self.unique_name("potential")
-        self.forces.append(Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
+        self._add(self.forces, Potential(name=name, energy=values.scalar(energy, f"Potential {name!r}: energy")))
+
+    def _add(self, parts: list[Any], part: Any) -> None:
+        parts.append(part)
+        self._taken.setdefault(part.name, 2)
 
     def unique_name(self, name: str) -> str:
         """A name for a part that has none, counted where it is taken."""
-        taken = {part.name for part in (*self.forces, *self.couplings, *self.constraints)}
-        return next(n for n in chain([name], (f"{name} {k}" for k in count(2))) if n not in taken)
+        if name not in self._taken:
+            return name
+        while (found := f"{name} {self._taken[name]}") in self._taken:
+            self._taken[name] += 1
+        return found
 
     def coupling(self, coordinate: str, of: str, ratio: Any = 1, offset: Any = 0) -> None:
         """Say that a coordinate follows another: q = ratio * q_of + offset."""
         what = f"Coupling of {coordinate!r}"
         a, b = values.scalar(ratio, f"{what}: ratio"), values.scalar(offset, f"{what}: offset")
-        self.couplings.append(Coupling(coordinate=coordinate, of=of, ratio=a, offset=b))
+        self._add(self.couplings, Coupling(coordinate=coordinate, of=of, ratio=a, offset=b))
 
     def loop(self, a: str, b: str, kind: str = "point", *, axis: Any = "z", length: Any = None, name: str = "") -> None:
         """Close a loop: hold two markers together, entirely or in part.
@@ -169,20 +182,21 @@ class Builder:
         if (length is not None) != (kind == "distance"):
             said = "has no length" if length is None else "has a length"
             raise fault(f'{what}: {said}, expected one for kind "distance" and for no other.')
-        self.constraints.append(
+        self._add(
+            self.constraints,
             Loop(
                 name=name,
                 kind=kind,
                 ends=(a, b),
                 axis=values.axis(axis, f"{what}: axis"),
                 length=values.scalar(1 if length is None else length, f"{what}: length"),
-            )
+            ),
         )
 
     def constraint(self, value: Any, name: str = "") -> None:
         """Keep an expression at zero: of q, t and parameters, or also of speeds, linear in them."""
         name = name or self.unique_name("constraint")
-        self.constraints.append(Relation(name=name, value=values.scalar(value, f"Constraint {name!r}: value")))
+        self._add(self.constraints, Relation(name=name, value=values.scalar(value, f"Constraint {name!r}: value")))
 
     def gear(self, a: str, b: str, ratio: Any, name: str = "") -> None:
         """Mesh two speeds: u_a = ratio u_b."""
@@ -199,8 +213,8 @@ class Builder:
     def knife_edge(self, marker: str, *, axis: Any = "y", name: str = "") -> None:
         """Allow the origin of a marker no velocity along an axis of it, as a blade or a wheel does."""
         name = name or self.unique_name(f"knife edge {marker}")
-        self.constraints.append(
-            KnifeEdge(name=name, marker=marker, axis=values.axis(axis, f"Constraint {name!r}: axis"))
+        self._add(
+            self.constraints, KnifeEdge(name=name, marker=marker, axis=values.axis(axis, f"Constraint {name!r}: axis"))
         )
 
     def rolling(
@@ -215,10 +229,22 @@ class Builder:
         if shape not in SHAPES:
             raise fault(f'{what}: shape is {shape!r:.60}, expected "disc" or "sphere".')
         r = values.scalar(radius, f"{what}: radius")
-        if (x := values.number_of(r)) is not None and not x > 0:
+        if (x := r.number) is not None and not x > 0:
             raise fault(f"{what}: radius is {x:g}, expected more than 0.")
         unit = values.axis(axis, f"{what}: axis")
-        self.constraints.append(Rolling(name=name, wheel=wheel, ground=ground, radius=r, shape=shape, axis=unit))
+        self._add(self.constraints, Rolling(name=name, wheel=wheel, ground=ground, radius=r, shape=shape, axis=unit))
+
+    def state(self, name: str, rate: Any, start: Any = 0) -> None:
+        """Add a state that is not motion: zdot = rate, any expression of q, u, t, states and parameters.
+
+        rate  : an expression, or its text
+        start : its value at the beginning
+        """
+        what = f"State {name!r}"
+        _require_text(what, name=name)
+        rate = parse(rate, Symbols(), f"{what}: rate") if isinstance(rate, str) else rate
+        law, value = values.scalar(rate, f"{what}: rate"), values.scalar(start, f"{what}: start")
+        self.states.append(State(name=name, rate=law, start=value))
 
     def note(self, text: str) -> None:
         """Keep a remark for the report."""
@@ -228,8 +254,8 @@ class Builder:
         """Check everything together and return the model."""
         faults = Faults()
         known = {
-            "coordinate": [name for body in self.bodies for name in body.joint.coordinates()],
-            "speed": [name for body in self.bodies for name in body.joint.speeds()],
+            "coordinate": dict.fromkeys(name for body in self.bodies for name in body.joint.coordinates()),
+            "speed": dict.fromkeys(name for body in self.bodies for name in body.joint.speeds()),
         }
         for owner, kind, name in self.variables:
             if name not in known[kind]:
@@ -248,6 +274,7 @@ class Builder:
             forces=tuple(self.forces),
             couplings=tuple(self.couplings),
             constraints=tuple(self.constraints),
+            states=tuple(self.states),
             notes=tuple(self.notes),
             literal=self.literal,
         )

@@ -279,7 +279,7 @@ def finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
         listed = list(given) if isinstance(given, (list, tuple, Matrix)) else [given] * n
         row = tuple(values.entries(listed, n, f"{what}: {key}"))
         for e in row:
-            x = values.number_of(e)
+            x = e.number
             if key != "rest" and x is not None and x < 0:
                 raise fault(f"{what}: {key} is {x:g}, expected 0 or more.")
         found[key] = row
@@ -289,7 +289,7 @@ def finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
         )
     speed = values.scalar(options.get("friction_speed", 0), f"{what}: friction_speed")
     smooth = found["passive"] and any(e != 0 for e in found["friction"])
-    if smooth and not (values.number_of(speed) is None or float(speed) > 0):
+    if smooth and not (speed.number is None or float(speed) > 0):
         raise fault(
             f"{what}: friction needs friction_speed, the speed below which it is smoothed, "
             "for example friction_speed=1e-3."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from polhode.graph import Expr, Matrix, diff, free_symbols, substitute, symbol
+from polhode.graph import Expr, Matrix, diff, free_symbols, substitute, symbol, topological
 from polhode.spatial import Pose
 
 from . import values
@@ -17,6 +17,7 @@ from .body import WORLD, Body, Marker
 from .constraints import Constraint, Loop, Relation, ends_of, rows_of
 from .errors import Faults, closest, fault
 from .forces import Coupling, Force, MarkerWrench, Potential, SpeedForce, SpringDamper
+from .states import State
 from .tree import draw
 from .values import scalar
 
@@ -34,6 +35,7 @@ class Model:
     gravity     : (3,), the acceleration of free fall
     couplings   : coordinates that follow others
     constraints : loops, rolling and other laws that hold while the machine moves
+    states      : what is not motion and changes by a law of its own
     notes       : what a reader left out or found doubtful
     literal     : take inertias as they are; otherwise an unphysical one is a fault
 
@@ -47,6 +49,7 @@ class Model:
     forces: tuple[Force, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    states: tuple[State, ...] = ()
     notes: tuple[str, ...] = ()
     literal: bool = False
 
@@ -78,14 +81,20 @@ class Model:
     def nu(self) -> int:
         return len(self.speeds)
 
+    @property
+    def nz(self) -> int:
+        return len(self.states)
+
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
-        """The symbols that are neither coordinates nor speeds nor time, in order of name."""
+        """The symbols that are neither coordinates nor speeds nor states nor time, in order of name."""
         forces = [e for force in self.forces for e in force.expressions()]
         couplings = [e for c in self.couplings for e in (c.ratio, c.offset)]
         held = [e for constraint in self.constraints for e in constraint.expressions()]
-        found = free_symbols([*self._constants(), *forces, *couplings, *held])
-        variables = {symbol(name) for name in (*self.coordinates, *self.speeds)} | {TIME}
+        states = [e for state in self.states for e in state.expressions()]
+        found = free_symbols([*self._constants(), *forces, *couplings, *held, *states])
+        names = (*self.coordinates, *self.speeds, *(state.name for state in self.states))
+        variables = {symbol(name) for name in names} | {TIME}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
     def _constants(self) -> list[Expr]:
@@ -95,17 +104,21 @@ class Model:
 
     def body(self, name: str) -> Body:
         """The body of that name."""
-        return _named(self.bodies, name, "body")
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise KeyError(f"There is no body {name!r}. {closest(name, [body.name for body in self.bodies])}")
 
     def frame(self, name: str) -> tuple[str, Pose]:
         """The body that carries a marker, or a body's own frame, and the pose in it."""
-        for marker in self.markers:
-            if marker.name == name:
-                return marker.body, marker.pose
-        if name == WORLD or any(body.name == name for body in self.bodies):
-            return name, Pose.identity()
-        _named([*self.markers, *self.bodies], name, "marker or body")
-        raise AssertionError
+        if name not in self._frames:
+            raise KeyError(f"There is no marker or body {name!r}. {closest(name, self._frames)}")
+        return self._frames[name]
+
+    @cached_property
+    def _frames(self) -> dict[str, tuple[str, Pose]]:
+        bodies = {name: (name, Pose.identity()) for name in (WORLD, *(body.name for body in self.bodies))}
+        return {marker.name: (marker.body, marker.pose) for marker in self.markers} | bodies
 
     def neutral(self) -> np.ndarray:
         """Coordinates at rest, (nq,): zeros, and quaternions that do not turn."""
@@ -224,13 +237,6 @@ def with_values(part: Any, values: Mapping[Any, Expr]) -> Any:
     return part
 
 
-def _named(items: Sequence[Body | Marker], name: str, what: str) -> Body:
-    for item in items:
-        if item.name == name:
-            return item  # type: ignore[return-value]  # callers pass bodies where they use the result
-    raise KeyError(f"There is no {what} {name!r}. {closest(name, [item.name for item in items])}")
-
-
 def _check_names(model: Model, faults: Faults) -> None:
     kinds: dict[str, list[str]] = {
         "Body": [body.name for body in model.bodies],
@@ -239,7 +245,8 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Force": [force.name for force in model.forces],
         "Constraint": [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)],
         # not model.coordinates, which would keep the order that bodies have now
-        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())],
+        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
+        + [state.name for state in model.states],
     }
     for kind, names in kinds.items():
         for name in names:
@@ -253,7 +260,7 @@ def _check_names(model: Model, faults: Faults) -> None:
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
     if TIME.value in kinds["Variable"]:
-        faults.add("Variable 't': that name belongs to time. Rename the coordinate or speed.")
+        faults.add("Variable 't': that name belongs to time. Rename the coordinate, speed or state.")
 
 
 def _depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
@@ -307,16 +314,14 @@ def tied(part: Force | Constraint, hosts: Mapping[str, str]) -> str | None:
 
     A knife edge is between its marker and the world.
     """
-    ends = _ends(part)
-    if len(ends) != 2 or not set(ends) <= set(hosts):
-        return None
-    a, b = (hosts[end] for end in ends)
-    return a if a == b else None
+    found = [hosts.get(end) for end in _ends(part)]
+    return found[0] if len(found) == 2 and found[0] == found[1] else None
 
 
 def _check_references(model: Model, faults: Faults) -> None:
-    bodies = [WORLD, *(body.name for body in model.bodies)]
-    frames = [WORLD, *model.frames]
+    bodies = dict.fromkeys([WORLD, *(body.name for body in model.bodies)])
+    frames = dict.fromkeys([WORLD, *model.frames])
+    speeds, coordinates = dict.fromkeys(model.speeds), dict.fromkeys(model.coordinates)
     hosts = rigid_hosts(model.bodies, model.markers)
     for marker in model.markers:
         if marker.body not in bodies:
@@ -331,8 +336,8 @@ def _check_references(model: Model, faults: Faults) -> None:
             if end not in frames:
                 faults.add(f"{kind} {part.name!r}: marker {end!r} does not exist. {closest(end, frames)}")
     for force in model.forces:
-        if isinstance(force, SpeedForce) and force.speed not in model.speeds:
-            remedy = closest(force.speed, model.speeds)
+        if isinstance(force, SpeedForce) and force.speed not in speeds:
+            remedy = closest(force.speed, speeds)
             faults.add(f"Force {force.name!r}: speed {force.speed!r} does not exist. {remedy}")
     for name, times in Counter(c.coordinate for c in model.couplings).items():
         if times > 1:
@@ -341,8 +346,8 @@ def _check_references(model: Model, faults: Faults) -> None:
         if c.coordinate == c.of:
             faults.add(f"Coupling of {c.coordinate!r} with itself, expected another coordinate.")
         for name in (c.coordinate, c.of):
-            if name not in model.coordinates:
-                remedy = closest(name, model.coordinates)
+            if name not in coordinates:
+                remedy = closest(name, coordinates)
                 faults.add(f"Coupling of {c.coordinate!r}: coordinate {name!r} does not exist. {remedy}")
 
 
@@ -373,7 +378,7 @@ def _unphysical(bodies: Iterable[Body]) -> list[str]:
 
 def _check_inertias(model: Model, faults: Faults) -> None:
     for body in model.bodies:
-        m = values.number_of(body.mass)
+        m = body.mass.number
         if m is not None and m < 0:
             faults.add(f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more.")
         elif not model.literal:
@@ -382,52 +387,92 @@ def _check_inertias(model: Model, faults: Faults) -> None:
 
 
 def _check_symbols(model: Model, faults: Faults) -> None:
-    variables = {symbol(name): name for name in (*model.coordinates, *model.speeds, "t")}
+    speeds = {symbol(name) for name in model.speeds}
+    states = {symbol(state.name): state for state in model.states}
+    laws = [e for part in (*model.forces, *model.constraints, *model.states) for e in part.expressions()]
+    couplings = [e for c in model.couplings for e in (c.ratio, c.offset)]
+    variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states}
+    variables_of = _Dependence([*model._constants(), *laws, *couplings], variables)
     for body in model.bodies:
-        for s in sorted(free_symbols(body.quantities()) & set(variables), key=str):
+        for s in variables_of(body.quantities()):
             faults.add(
-                f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed or time. "
+                f"Body {body.name!r} has a quantity that depends on {s}, a coordinate, speed, state or time. "
                 "Expected a constant: rename the symbol, or move the dependence into a force."
             )
     rest = [*model.gravity, *(e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p))]
-    for s in sorted(free_symbols(rest) & set(variables), key=str):
+    for s in variables_of(rest):
         faults.add(
-            f"Gravity or a marker depends on {s}, a coordinate, speed or time. Expected constants: rename the symbol."
+            f"Gravity or a marker depends on {s}, a coordinate, speed, state or time. "
+            "Expected constants: rename the symbol."
         )
     for force in model.forces:
         if isinstance(force, SpringDamper):
-            for s in sorted(free_symbols(force.expressions()) & set(variables), key=str):
+            for s in variables_of(force.expressions()):
                 faults.add(f"Spring {force.name!r} depends on {s}, expected constants. Use a potential or a wrench.")
     for c in model.couplings:
-        for s in sorted(free_symbols([c.ratio, c.offset]) & set(variables), key=str):
+        for s in variables_of([c.ratio, c.offset]):
             faults.add(f"Coupling of {c.coordinate!r} depends on {s}, expected constants.")
     for constraint in model.constraints:
-        _check_constraint(model, constraint, set(variables), faults)
-    speeds = {symbol(name) for name in (*model.speeds, "t")}
+        _check_constraint(constraint, variables_of(constraint.expressions()), speeds, states, faults)
     for force in model.forces:
         if isinstance(force, Potential):
-            for s in free_symbols(force.expressions()) & speeds:
-                faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")
+            for s in variables_of(force.expressions()):
+                if s in speeds or s in states or s is TIME:
+                    faults.add(f"Potential {force.name!r} depends on {s}, expected coordinates and parameters only.")
+    for state in model.states:
+        for s in variables_of([state.start]):
+            faults.add(f"State {state.name!r}: its start depends on {s}, expected a number or parameters.")
 
 
-def _check_constraint(model: Model, constraint: Constraint, variables: set[Expr], faults: Faults) -> None:
+class _Dependence:
+    """Which variables expressions depend on; parts without any are walked once, for all that share them."""
+
+    def __init__(self, exprs: Iterable[Expr], variables: set[Expr]) -> None:
+        self.moving: set[Expr] = set()
+        for e in topological(exprs):
+            if e in variables or any(a in self.moving for a in e.args):
+                self.moving.add(e)
+
+    def __call__(self, exprs: Iterable[Expr]) -> list[Expr]:
+        found = dict.fromkeys(e for e in exprs if e in self.moving)
+        waiting = list(found)
+        while waiting:
+            new = dict.fromkeys(a for a in waiting.pop().args if a in self.moving and a not in found)
+            found |= new
+            waiting += new
+        return sorted((e for e in found if e.op == "symbol"), key=str)
+
+
+def _check_constraint(
+    constraint: Constraint, variables: list[Expr], speeds: set[Expr], states: dict[Expr, State], faults: Faults
+) -> None:
     what = f"Constraint {constraint.name!r}"
     if isinstance(constraint, Relation):
-        found = free_symbols(constraint.value)
-        if not found & variables - {TIME}:
+        if not set(variables) - {TIME, *states}:
             faults.add(f"{what} has no coordinate and no speed, so it restricts nothing.")
-        speeds = {symbol(name) for name in model.speeds} & found
-        for s in sorted(speeds, key=str):
-            slope = diff(constraint.value, s)
-            if slope == 0 or free_symbols(slope) & speeds:
-                faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+        rates = [s for s in variables if s in speeds]
+        for s in _nonlinear(constraint.value, rates):
+            faults.add(f"{what} is not linear in the speed {str(s)!r}, expected a sum of speeds times a(q, t).")
+        for z in () if rates else [z for z in variables if z in states]:
+            law = states[z].rate
+            for s in _nonlinear(law, sorted(free_symbols(law) & speeds, key=str)):
+                faults.add(
+                    f"{what} depends on the state {str(z)!r}, whose rate is not linear in the speed {str(s)!r}, so its "
+                    "own rate is not. Expected a rate linear in the speeds, or a constraint without that state."
+                )
         return
-    for s in sorted(free_symbols(constraint.expressions()) & variables, key=str):
+    for s in variables:
         faults.add(f"{what}: its numbers depend on {s}, expected constants. Write it as an expression that stays 0.")
     if free_symbols(constraint.axis):
         faults.add(f"{what}: its axis has symbols, expected numbers. Turn the marker instead.")
     if isinstance(constraint, Loop) and constraint.kind == "distance":
-        x = values.number_of(constraint.length)
+        x = constraint.length.number
         if x is not None and not x > 0:
             point = ' Origins that meet are a "point".' if x == 0 else ""
             faults.add(f"{what}: its length is {x:g}, expected more than 0.{point}")
+
+
+def _nonlinear(e: Expr, speeds: list[Expr]) -> list[Expr]:
+    """The speeds that an expression is not linear in."""
+    slopes = [(s, diff(e, s)) for s in speeds]
+    return [s for s, slope in slopes if slope == 0 or free_symbols(slope) & set(speeds)]

@@ -19,7 +19,10 @@ MOST_LINES = 200
 
 def draw(model: Model) -> str:
     """Draw the bodies as a tree, each with its joint, mass and markers."""
-    lines = [f"{model.name}: {_count(len(model.bodies), 'body', 'bodies')}, nq = {model.nq}, nu = {model.nu}"]
+    lines = [
+        f"{model.name}: {_count(len(model.bodies), 'body', 'bodies')}, nq = {model.nq}, nu = {model.nu}"
+        + (f", nz = {model.nz}" if model.nz else "")
+    ]
     lines.append(f"gravity ({', '.join(_short(e) for e in model.gravity)})")
     if model.parameters:
         lines.append(f"parameters {', '.join(str(s) for s in model.parameters)}")
@@ -46,6 +49,10 @@ def draw(model: Model) -> str:
         rest = "" if c.offset == 0 else f" + {_short(c.offset)}"
         lines.append(f"{c.name} [{c.coordinate} = {_short(c.ratio)} {c.of}{rest}]")
     lines += [f"{constraint.name} [{described(constraint)}]" for constraint in model.constraints]
+    for state in model.states:
+        start = "" if state.start == 0 else f", from {_short(state.start)}"
+        rate = f"{str(state.rate).splitlines()[0]:.60}"
+        lines.append(f"{state.name} [state with rate {rate}{start}]")
     return "\n".join(lines)
 
 

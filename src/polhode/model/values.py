@@ -33,26 +33,16 @@ def scalar(value: Any, what: str) -> Expr:
     if isinstance(value, (bool, str)) or not isinstance(value, (Expr, Real)):
         raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
     e = as_expr(value)
-    x = number_of(e)
+    x = e.number
     if x is not None and not math.isfinite(x):
         raise fault(f"{what} is {x}, expected a finite number.")
     return e
 
 
-def number_of(e: Expr) -> float | None:
-    """The value of an expression without symbols, None for others."""
-    if not isinstance(e, Constant):
-        return None if free_symbols(e) else float(evaluate(e, {}))
-    try:
-        return float(e.value)
-    except OverflowError:
-        return math.inf
-
-
 def numbers_of(m: Matrix) -> list[float] | None:
     """The values of a matrix of constants, None for others."""
-    found = [number_of(e) for e in m.entries]
-    return None if None in found else [x for x in found if x is not None]
+    found = [e.number for e in m.entries if e.number is not None]
+    return found if len(found) == len(m.entries) else None
 
 
 def entries(values: Any, n: int, what: str) -> Matrix:
@@ -80,7 +70,7 @@ def axis(value: Any, what: str) -> Matrix:
         if not 1e-3 < largest < 1e3:
             a = vector([x / largest for x in found])  # squares must neither vanish nor overflow
     k = length(a)
-    x = number_of(k)
+    x = k.number
     if x is not None and abs(x - 1) < 1e-15:
         return settled(a)  # so that an axis read again is the same
     return settled(a.map(lambda e: e if e == 0 else e / k))
@@ -115,7 +105,7 @@ def settled(R: Matrix) -> Matrix:
     """Clear the rounding dust of sines and cosines of right angles: 6e-17 is 0. Roots become decimals."""
 
     def settle(e: Expr) -> Expr:
-        x = None if isinstance(e, Constant) else number_of(e)
+        x = None if isinstance(e, Constant) else e.number
         return whole(e if x is None else as_expr(x), 1e-15)
 
     return R.map(settle)
@@ -173,7 +163,7 @@ def unphysical(mass: Expr, I: Matrix) -> str | None:
 
     Moments must not be negative, and none may exceed the sum of the others.
     """
-    m = number_of(mass)
+    m = mass.number
     if m is not None and m < 0:
         return f"mass is {m:.6g}, expected 0 or more"
     found = numbers_of(I)

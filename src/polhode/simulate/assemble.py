@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polhode.equations import Dynamics, formulate
-from polhode.equations.program import Program, program_of, row_sizes
+from polhode.equations.native import SLOW
+from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
+from polhode.kernels.machine import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
 
 _STEPS = 200
 _CLOSED = 1e-10
 _NOWHERE = 1e6  # the residual where there is none
-_LONGEST = 0.5  # of one step: radians or metres
+_LONGEST = 0.5  # of one step: radians, or sizes of the machine
 
 
 class State(NamedTuple):
@@ -67,128 +69,175 @@ def _program(model: Model | Dynamics | Program) -> Program:
 
 
 class _Solver:
-    """Residuals of a machine as NumPy arrays."""
+    """Residuals of a machine as NumPy arrays, without units.
+
+    Turns are measured in radians and slides by the size of the machine; rows by the motion that
+    their reference allows, and by the least of it that a row must have of its own to count.
+    """
 
     def __init__(self, program: Program, p: np.ndarray, t: float) -> None:
-        self.program, self.p, self.t = program, p if len(p) else np.zeros(1), np.array([t], dtype=float)
+        self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
-        self.holonomic = np.array(program.held.holonomic, dtype=bool)
-        self.size = np.zeros(len(self.holonomic))  # of the rows, by which residuals are measured
+        self.about = np.array(program.held.holonomic, dtype=bool)
+        self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
+        self.rest = np.zeros(len(program.work))
 
-    def closure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of positions, and their J in the speeds of the joints."""
-        found = self.program.positions(self.t[0], np.append(q, np.zeros(self.nu)), self.p)
-        phi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in found)
-        self.size = np.maximum(self.size, np.abs(J).max(axis=1, initial=0))
-        size = np.where(self.size > 1e-9, self.size, 1.0)[self.holonomic]
-        return phi[self.holonomic] / size, J[self.holonomic] / size[:, None]
-
-    def residuals(self, q: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals of speeds, and their J."""
-        psi, J = (np.nan_to_num(part, nan=_NOWHERE) for part in self.program.speeds(self.t[0], np.append(q, u), self.p))
-        return psi, J
+    def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds."""
+        x = np.concatenate([q, u, self.rest])
+        found = self.program.assembled(self.t, x, self.p, positions)
+        residual, J, E, far = (np.nan_to_num(part, nan=_NOWHERE) for part in found)
+        size = np.sqrt(((E * far) ** 2).sum(axis=1))
+        if not positions:
+            size = np.sqrt(((E * u) ** 2).sum(axis=1) + (SLOW * size) ** 2)
+        least, chosen = self.least[: len(residual)], self.about if positions else slice(None)
+        unit = np.where(size > 0, size, 1e-300)
+        return (residual / unit)[chosen], (J * far / (unit * least)[:, None])[chosen], far
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after a small motion along the speeds of the joints."""
-        return self.program.unit(q + self.program.moves(self.t, np.concatenate([q, step]), self.p))
+        return self.program.unit(q + self.program.moves(np.array([self.t]), np.concatenate([q, step]), self.p))
 
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""
         q = self.moved(q, np.zeros(self.nv))
         held = [i for i, s in enumerate(self.program.equations.q) if str(s.value) in kept]
-        found, phi = self._closed(q, np.zeros(self.nv), held)
+        found, left = self._closed(q, np.zeros(self.nv), held)
         draw = np.random.default_rng(0)
         for attempt in range(12):
-            if np.abs(phi).max(initial=0) <= _CLOSED * max(1.0, np.abs(found).max(initial=0)):
+            if left.closed:
                 return found
             motions = self._motions(q, held)
             aside = motions @ draw.normal(size=motions.shape[1]) * 0.1 * (1 + attempt)
             trial, rest = self._closed(q, aside, held)
-            if np.abs(rest).max() < np.abs(phi).max():
-                found, phi = trial, rest
-        reach = max(1.0, np.abs(found).max(initial=0))
-        names = [n for n, h in zip(self.program.held.names, self.holonomic, strict=True) if h]
-        self._require(phi, reach, names, kept)
+            if rest.worst < left.worst:
+                found, left = trial, rest
+        names = [n for n, h in zip(self.program.held.names, self.about, strict=True) if h]
+        if not left.closed:
+            raise self._open(left, names, kept, "positions")
         return found
 
-    def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, _Left]:
         """Newton's method with the shortest steps, drawn back towards the guess along the constraints.
 
-        away : how far from the guess to begin
+        away : how far from the guess to begin, in extents
         """
-        q = self.moved(q, away)
-        phi, J = self.closure(q)
+        far = self.rows(q, np.zeros(self.nu), True)[2]
+        q = self.moved(q, far * away)
+        rest = np.zeros(self.nu)
+        phi, J, far = self.rows(q, rest, True)
+        least = self.least[self.about]
         for _ in range(_STEPS):
             motions = self._motions(q, held)
             A = J @ motions
-            inverse = np.linalg.pinv(A, rcond=1e-9)
             back = -motions.T @ away
-            step = motions @ (back - inverse @ (phi + A @ back))
+            step = motions @ (back - _shortest(A, phi / least + A @ back))
             longest = np.abs(step).max(initial=0)
             step *= min(1.0, _LONGEST / longest) if longest > 0 else 1.0
             if longest < 1e-13 or (len(phi) and np.abs(phi).max() < 1e-15 and longest < 1e-9):
                 break
             scale = 1.0
             while True:  # shorter where the residual grows
-                trial = self.moved(q, scale * step)
-                found, J_new = self.closure(trial)
+                trial = self.moved(q, scale * far * step)
+                found, J_new, far_new = self.rows(trial, rest, True)
                 if np.linalg.norm(found) <= (1 + 0.1 * scale) * np.linalg.norm(phi) + 1e-9 or scale < 1e-3:
                     break
                 scale /= 2
-            q, phi, J = trial, found, J_new
+            q, phi, J, far = trial, found, J_new, far_new
             away = away + scale * step
         # closed to rounding, without the pull
         for _ in range(3):
             if np.abs(phi).max(initial=0) <= 1e-15:
                 break
             motions = self._motions(q, held)
-            step = -motions @ np.linalg.pinv(J @ motions, rcond=1e-9) @ phi
-            trial = self.moved(q, step)
-            found, J_new = self.closure(trial)
+            trial = self.moved(q, -far * (motions @ _shortest(J @ motions, phi / least)))
+            found, J_new, far_new = self.rows(trial, rest, True)
             if np.abs(found).max() >= np.abs(phi).max():
                 break
-            q, phi, J = trial, found, J_new
-        return q, phi
+            q, phi, J, far = trial, found, J_new, far_new
+        return q, _Left.of(phi, J @ self._motions(q, held), least)
 
     def _motions(self, q: np.ndarray, held: list[int]) -> np.ndarray:
-        """An orthonormal basis of the speeds of the joints that leave the held coordinates alone, (nv, k)."""
+        """An orthonormal basis of the motions that leave the held coordinates alone, (nv, k), in extents."""
         if not held:
             return np.eye(self.nv)
-        states = np.hstack([np.tile(q, (self.nv, 1)), np.eye(self.nv)])
-        N = self.program.moves(self.t, states, self.p)[:, held].T
+        far = self.rows(q, np.zeros(self.nu), True)[2]
+        states = np.hstack([np.tile(q, (self.nv, 1)), np.diag(far)])
+        N = self.program.moves(np.array([self.t]), states, self.p)[:, held].T
+        N = N / np.maximum(np.abs(N).max(axis=1, keepdims=True), 1e-300)
         _, sizes, rows = np.linalg.svd(N)
         return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
 
     def speeds(self, q: np.ndarray, u: np.ndarray, kept: set[str]) -> np.ndarray:
         """The nearest speeds that the constraints allow."""
         free = np.array([str(s.value) not in kept for s in self.program.equations.u], dtype=bool)
-        for _ in range(2):
-            psi, J = self.residuals(q, u)
+        if not len(self.program.constraints):
+            return u
+        least = self.least[: len(self.program.constraints)]
+        for _ in range(3):
+            psi, J, far = self.rows(q, u, False)
             u = u.copy()
-            u[free] -= np.linalg.pinv(J[:, free], rcond=1e-9) @ psi
-        psi, J = self.residuals(q, u)
-        reach = max(1.0, np.abs(u).max(initial=0))
-        self._require(psi / row_sizes(J), reach, list(self.program.constraints.names), kept, "speeds")
+            u[free] -= (far * _whole(_shortest(J[:, free], psi / least), free))[free]
+        psi, J, _ = self.rows(q, u, False)
+        left = _Left.of(psi, J[:, free], least)
+        if not left.closed:
+            raise self._open(left, list(self.program.constraints.names), kept, "speeds")
         return u
 
-    def _require(
-        self, residual: np.ndarray, reach: float, names: list[str], kept: set[str], what: str = "positions"
-    ) -> None:
-        """Refuse residuals, by the size of their rows, beyond what rounding of values up to `reach` explains."""
-        worst = np.abs(residual).max(initial=0)
-        if worst <= _CLOSED * reach:
-            return
+    @staticmethod
+    def _open(left: _Left, names: list[str], kept: set[str], what: str) -> AssemblyError:
+        """What cannot be satisfied."""
         sizes: dict[str, float] = {}
-        for name, r in zip(names, residual, strict=True):
-            sizes[name] = max(sizes.get(name, 0.0), abs(float(r)))
+        for name, r in zip(names, np.abs(left.residual), strict=True):
+            sizes[name] = max(sizes.get(name, 0.0), float(r))
         name = max(sizes, key=lambda n: sizes[n])
-        others = [n for n, r in sizes.items() if r > _CLOSED and n != name]
+        others = [n for n, r in sizes.items() if r > LOOSE and n != name]
         also = f" (with {', '.join(map(repr, others))})" if others else ""
         held = f" while {', '.join(map(repr, sorted(kept)))} stay" + ("s" if len(kept) == 1 else "") if kept else ""
-        raise AssemblyError(
-            f"Constraint {name!r}{also} cannot be satisfied in its {what}{held}: it stays {sizes[name]:.3g} off. "
-            "Start nearer to a closed state, keep less, or check the lengths."
+        return AssemblyError(
+            f"Constraint {name!r}{also} cannot be satisfied in its {what}{held}: it stays {sizes[name]:.3g} off, "
+            "of the size of what it ties. Start nearer to a closed state, keep less, or check the lengths."
         )
+
+
+class _Left(NamedTuple):
+    """Residuals that are left, (m,), and the part of them that motions could still remove."""
+
+    residual: np.ndarray
+    movable: np.ndarray
+
+    @classmethod
+    def of(cls, residual: np.ndarray, J: np.ndarray, least: np.ndarray) -> _Left:
+        if not len(residual):
+            return cls(residual, residual)
+        rows, sizes, _ = np.linalg.svd(J, full_matrices=False)
+        rows = rows[:, sizes > 1]
+        return cls(residual, least * (rows @ (rows.T @ (residual / least))))
+
+    @property
+    def worst(self) -> float:
+        return float(np.abs(self.residual).max(initial=0))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the rows that count are satisfied to rounding, and those that repeat them as well as files are."""
+        return bool(np.abs(self.movable).max(initial=0) <= _CLOSED and self.worst <= LOOSE)
+
+
+def _shortest(A: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """The shortest v with A v = r, of the rows that count: in the units of A, 1 or more."""
+    if not A.size:
+        return np.zeros(A.shape[1])
+    rows, sizes, columns = np.linalg.svd(A, full_matrices=False)
+    found: np.ndarray = columns.T @ np.where(sizes > 1, (rows.T @ r) / np.maximum(sizes, 1), 0)
+    return found
+
+
+def _whole(part: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """A vector with its entries where they were chosen, 0 elsewhere."""
+    found = np.zeros(len(chosen))
+    found[chosen] = part
+    return found
 
 
 def values_of(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:

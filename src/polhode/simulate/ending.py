@@ -5,33 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from polhode.equations.program import Program
-from polhode.kernels.machine import LOST, NOT_FINITE, RANK, SINGULAR, TORN, Held, Machine
+from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Constrained, Machine, evaluate
 from polhode.kernels.stepping import DONE
 from polhode.trajectory import Outcome
+
+JAMMED = 1e-2  # of its reference, that a row has of its own where it hardly determines a speed
 
 
 def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:
     """Say why the loops returned a status at a state (t, x); `which` is the variable they blame."""
     culprit = str(program.x[which % len(program.x)].value) if len(program.x) else "nothing"
     at = f"Stopped at t = {t:.6g} s:"
+    held = machine.constrained
     if status == DONE:
         return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} steps.", time=t)
     if status == NOT_FINITE:
         reason = f"{culprit!r} would become infinite or NaN in the next step."
         remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
-    elif status == SINGULAR and machine.held is not None:
-        culprit = _idle(program, machine.held)
+    elif status == SINGULAR and held is not None:
+        culprit = _idle(program, held)
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
         remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
-    elif status == LOST and machine.held is not None:
-        culprit = _furthest(program.held.labels, machine.held)
+    elif status == LOST and held is not None:
+        culprit = _furthest(program.held.labels, held.residuals.phi, held.residuals.reach2, held.closing)
         reason = f"constraint {culprit!r} can no longer be satisfied."
         remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
-    elif status == TORN and machine.held is not None:
-        culprit = _furthest(program.constraints.labels, machine.held)
+    elif status == TORN and held is not None:
+        culprit = _furthest(program.constraints.labels, held.residuals.psi, held.residuals.pace2, held.active)
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
-    elif machine.held is not None and (strained := _strained(program, machine, machine.held, t, x)) is not None:
+    elif held is not None and (strained := _strained(program, machine, held, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
         remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
@@ -41,27 +44,31 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
 
 
-def _idle(program: Program, held: Held) -> str:
+def _idle(program: Program, held: Constrained) -> str:
     """The speed with the least inertia, where the loops found none."""
-    eq = program.equations
-    nq, nu = len(eq.q), len(eq.u)
-    sizes = np.abs(held.terms[nq : nq + nu * nu].reshape(nu, nu)).max(axis=1)
-    return str(eq.u[int(np.argmin(sizes))].value)
+    sizes = np.abs(held.table.M / held.table.d).max(axis=1)  # it was left in the units of the table
+    return str(program.equations.u[int(np.argmin(sizes))].value)
 
 
-def _furthest(labels: tuple[str, ...], held: Held) -> str:
+def _furthest(labels: tuple[str, ...], residual: np.ndarray, size2: np.ndarray, active: np.ndarray) -> str:
     """The constraint that is furthest off where the loops gave up."""
-    off = np.abs(held.terms[: len(labels)])
+    off = np.abs(residual) / np.sqrt(np.maximum(size2, 1e-300)) * active[: len(labels)]
     return labels[int(np.argmax(np.where(np.isnan(off), np.inf, off)))]
 
 
-def _strained(program: Program, machine: Machine, held: Held, t: float, x: np.ndarray) -> str | None:
+def _strained(program: Program, machine: Machine, held: Constrained, t: float, x: np.ndarray) -> str | None:
     """The constraint that hardly determines a speed any more."""
-    if program.residuals is None:
+    if program.table is None:
         return None
-    m, rank = len(program.constraints), int(held.sizes[RANK])
-    J = program.speeds(t, x, machine.p)[1] / np.maximum(held.size[:m, None], 1e-300)
-    rows, sizes, _ = np.linalg.svd(J)
-    if not rank or sizes[rank - 1] > 1e-2 * sizes[0]:
+    at = np.array([t])
+    w = held.table
+    w.out[:] = program.table(at, x, machine.tau, machine.p)
+    inertias = np.diagonal(w.M)
+    units = np.sqrt(np.where(inertias > 0, inertias, 1.0))
+    size = np.sqrt((w.E2 / units**2).sum(axis=1))
+    rows, sizes, _ = np.linalg.svd(w.J / units / np.where(size > 0, size, 1.0)[:, None])
+    evaluate(machine, t, x.copy(), np.zeros_like(x), True)
+    rank = int(held.used[: len(program.constraints)].sum())
+    if not rank or sizes[rank - 1] > JAMMED * sizes[0]:
         return None
     return program.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]

@@ -12,9 +12,9 @@ import numpy as np
 
 from polhode.equations import Equations
 from polhode.equations.program import Program
-from polhode.formats.expression import parse
 from polhode.graph import Expr, free_symbols
 from polhode.model.errors import closest
+from polhode.model.expression import parse
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 

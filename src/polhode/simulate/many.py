@@ -17,7 +17,7 @@ from .assemble import parameters_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
-from .run import method_of, simulate, times
+from .run import method_of, simulate, times, work_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,6 +26,7 @@ class Bundle:
 
     t         : (k,)
     q, u, tau : (count, k, nq), (count, k, nu), (count, k, nu); NaN where a run ended early
+    work      : (count, k, 3), see `Trajectory.work`
     outcomes  : how each run ended
     runs      : the motions, where they were computed one by one
 
@@ -37,6 +38,7 @@ class Bundle:
     q: np.ndarray
     u: np.ndarray
     tau: np.ndarray
+    work: np.ndarray
     parameters: np.ndarray
     outcomes: tuple[Outcome, ...]
     statistics: dict[str, Any]
@@ -59,6 +61,7 @@ class Bundle:
             q=self.q[i, :k],
             u=self.u[i, :k],
             tau=self.tau[i, :k],
+            work_done=self.work[i, :k],
             parameters=self.parameters,
             outcome=self.outcomes[i],
             statistics=self.statistics,
@@ -116,7 +119,7 @@ def simulate_many(
     inputs = read_inputs(None if each else tau, eq)
     native = inputs.sampled is None and inputs.continuous is None and not options.keys() - {"p"}
     if chosen.fixed and native and step is not None and _even(t, t0, step):
-        program = program_of(dynamics, inputs.laws)
+        program = program_of(dynamics, inputs.laws, tau is not None)
         if not len(program.held):
             forces = np.asarray(rows, dtype=float) if each else inputs.constant
             return _in_lanes(program, inputs, q, u, t, forces, options.get("p"), method, step, threads)
@@ -156,7 +159,7 @@ def _in_lanes(
     values = parameters_of(program.dynamics, p)
     p = values if len(values) else np.zeros(1)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
-    x = program.unit(np.hstack([q0, u0]))
+    x = program.unit(np.hstack([q0, u0, np.zeros((len(q0), len(program.work)))]))
     with stoppable() as wish:
         rows = march(
             method, program.flow, program.rates, x, step, steps, tau=tau, p=p,
@@ -169,7 +172,8 @@ def _in_lanes(
         dynamics=program.dynamics,
         t=t,
         q=rows[:, :, :nq],
-        u=rows[:, :, nq:],
+        u=rows[:, :, nq : nq + u0.shape[1]],
+        work=work_of(program, rows),
         tau=forces + tau[:, None, :] if tau.ndim == 2 else forces,
         parameters=values,
         outcomes=tuple(_outcome(row, t, program.x, wish.pressed) for row in rows),
@@ -215,6 +219,7 @@ def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, t: np.ndarray, tau: An
         q=stacked("q"),
         u=stacked("u"),
         tau=stacked("tau"),
+        work=stacked("work"),
         parameters=first.parameters,
         outcomes=tuple(traj.outcome for traj in found),
         statistics={"method": first.statistics["method"]},

@@ -13,8 +13,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.equations.program import Program, program_of, row_sizes
-from polhode.kernels.machine import NOT_FINITE, OK, RANK, Machine, find_ranks, settle
+from polhode.equations.program import WORK, Program, program_of
+from polhode.kernels.machine import LOOSE, NOT_FINITE, OK, RANK, Machine, evaluate, settle
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
@@ -71,13 +71,13 @@ def simulate(
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
     tolerances, grid = _tolerances(rtol, atol, longest), times(output, t0, t_end)
     inputs = read_inputs(tau, dynamics.equations)
-    program = program_of(dynamics, inputs.laws)
+    program = program_of(dynamics, inputs.laws, tau is not None)
     eq = dynamics.equations
     values = parameters_of(dynamics, p)
     q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
     u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
     machine = program.machine(inputs.constant, values, inputs.address(len(q)))
-    x = program.unit(np.concatenate([q, u]))
+    x = program.unit(np.concatenate([q, u, np.zeros(len(program.work))]))
     _begin(program, machine, t0, x)
     run = _Run(program, machine, chosen, inputs, x, (t0, float(t_end)), grid)
     run.options[:] = [*tolerances, 1e-15]
@@ -129,7 +129,7 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
         return None
     if output is None:
         return np.linspace(t0, t_end, 501)
-    found = np.asarray(output, dtype=float)
+    found = np.array(output, dtype=float)  # contiguous, and our own
     if found.ndim == 0:
         if not 0 < found < np.inf:
             raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
@@ -152,21 +152,19 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
 
 def _begin(program: Program, machine: Machine, t0: float, x: np.ndarray) -> None:
     """Check that the state satisfies the constraints, and settle it."""
-    if machine.held is None:
+    if machine.constrained is None:
         return
-    near = 1e-5 * max(1.0, np.abs(x).max())
-    both = program.positions(t0, x, machine.p), program.speeds(t0, x, machine.p)
-    for what, (rest, J) in zip(("position", "speed"), both, strict=True):
-        for label, off, size in zip(program.held.labels, rest, row_sizes(J), strict=False):
-            if not abs(off) <= near * size:
+    phi, psi, reach, pace = program.measured(t0, x, machine.p)
+    for what, rest, sizes in (("position", phi, reach), ("speed", psi, pace)):
+        for label, off, size in zip(program.held.labels, rest, sizes, strict=False):
+            if not abs(off) <= LOOSE * size:
                 raise ValueError(
                     f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
                     "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
                 )
-    find_ranks(machine, t0, x)
+    evaluate(machine, t0, x, np.zeros_like(x), True)  # which rows are independent
     if settle(machine, t0, x) != OK:
         raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
-    find_ranks(machine, t0, x)
 
 
 class _Run:
@@ -262,7 +260,7 @@ class _Run:
         """Ask a sampled controller; False where it gives no number."""
         nq, t = self.machine.nq, float(self.clock[0])
         assert self.inputs.sampled is not None
-        found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq:])
+        found = self.inputs.call(self.inputs.sampled.function, t, self.x[:nq], self.x[nq : nq + self.machine.nu])
         if self.inputs.not_finite is not None:
             return False
         self.machine.tau[:] = found
@@ -285,18 +283,19 @@ class _Run:
         t, x = np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
         if status != DONE and (not len(t) or t[-1] < self.clock[0]):  # where it stopped
             t, x = np.append(t, self.clock[0]), np.vstack([x, self.x])
-        nq, m = machine.nq, len(program.constraints)
+        nq, nu, m = machine.nq, machine.nu, len(program.constraints)
         tau = self._tau(t, x)
         residuals = None
         if len(program.held):
-            (phi, _), (psi, _) = program.positions(t, x, machine.p), program.speeds(t, x, machine.p)
+            phi, psi, _, _ = program.measured(t, x, machine.p)
             residuals = np.hstack([np.where(program.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
         return Trajectory(
             dynamics=program.dynamics,
             t=t,
             q=x[:, :nq],
-            u=x[:, nq:],
+            u=x[:, nq : nq + nu],
             tau=tau,
+            work_done=work_of(program, x),
             parameters=values,
             outcome=self._outcome(status),
             statistics={
@@ -306,7 +305,11 @@ class _Run:
                 "evaluations": int(self.counts[3]),
                 "seconds": self.seconds,
             }
-            | ({"constraint rows": m, "independent": int(machine.held.sizes[RANK])} if machine.held else {}),
+            | (
+                {"constraint rows": m, "independent": int(machine.constrained.ranks[RANK])}
+                if machine.constrained and m
+                else {}
+            ),
             residuals=residuals,
             reactions=program.respond(t, x, tau, machine.p)[1] if reacting and m else None,
             constraint_names=program.held.labels,
@@ -322,7 +325,8 @@ class _Run:
             return self.inputs.along(self.program, t, x, self.machine.p)
         nq = self.machine.nq
         calls = [
-            self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq:]) for s, row in zip(t, x, strict=True)
+            self.inputs.call(self.inputs.continuous, float(s), row[:nq], row[nq : nq + len(self.inputs.names)])
+            for s, row in zip(t, x, strict=True)
         ]
         return np.array(calls).reshape(len(t), len(self.inputs.names))
 
@@ -336,6 +340,13 @@ class _Run:
             return found
         reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
         return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
+
+
+def work_of(program: Program, x: np.ndarray) -> np.ndarray:
+    """Work since the start, of all kinds, (..., 3), from states."""
+    found = np.zeros((*x.shape[:-1], len(WORK)))
+    found[..., [WORK.index(name) for name in program.work]] = x[..., x.shape[-1] - len(program.work) :]
+    return found
 
 
 @contextmanager

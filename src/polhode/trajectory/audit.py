@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polhode.formulations.terms import elastic_energy, spring_energy
-from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute
+from polhode.graph import Matrix, as_expr, substitute
 from polhode.kinematics import Kinematics
 from polhode.spatial import Wrench
 
@@ -39,17 +38,11 @@ def momentum(kin: Kinematics) -> Matrix:
     return total.vector()
 
 
-def own_power(traj: Trajectory) -> Expr:
-    """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
-    eq = traj.dynamics.equations
-    kin = eq.kinematics
-    power: Expr = eq.u @ eq.Q if len(eq.u) else as_expr(0)
-    stored = elastic_energy(kin) + spring_energy(kin)
-    return power + diff_along(stored, [*eq.q], [*kin.q_dot])
-
-
 def work(traj: Trajectory) -> np.ndarray:
-    """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move."""
+    """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move.
+
+    Simpson's rule between outputs, where the run did not count it.
+    """
     start, middle, end = traj.powers
     steps = np.diff(traj.t)[:, None] / 6 * (start + 4 * middle + end)
     return np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
@@ -67,7 +60,7 @@ def powers(traj: Trajectory) -> np.ndarray:
     if traj.tau.any():
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
         found[..., 0] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
-    own = own_power(traj)
+    own = eq.own_power
     if own != 0:
         found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states]
     if _moves(traj):
@@ -162,11 +155,12 @@ def _moves(traj: Trajectory) -> bool:
 
 
 def _caveat(traj: Trajectory) -> str:
-    if (vague := _vague(traj)) > max(1e-3 * _scale(traj), _largest(traj.energy_drift)):
+    counted = traj.work_done is not None
+    if not counted and (vague := _vague(traj)) > max(1e-3 * _scale(traj), _largest(traj.energy_drift)):
         return f"Outputs are far apart: the work between them is known to {vague:.1g} J at best. Make them denser."
     if any(e != 0 for e in traj.dynamics.equations.kinematics.drift):
         return "Embedded constraints or speeds move with time: their work is not in the balance."
-    if _jumps_between(traj):
+    if not counted and _jumps_between(traj):
         return "The controller changed its forces between outputs: their work is not known. Give output= its period."
     return ""
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.compile import compile
-from polhode.formats.expression import parse
 from polhode.graph import Expr, Matrix, as_matrix, free_symbols, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest, fault
+from polhode.model.expression import parse
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory

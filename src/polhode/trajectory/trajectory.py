@@ -33,6 +33,7 @@ class Trajectory:
     reactions    : (k, j), the multipliers lam of the others
     constraint_names : one for each row, (m,)
     sampled      : time of the first call and period of a sampled control, by which tau acts unchanged
+    work_done    : (k, 3), see `work`, where the run counted it
 
     traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
     traj["reaction close.x"] a reaction of a constraint.
@@ -50,12 +51,13 @@ class Trajectory:
     reactions: np.ndarray | None = None
     constraint_names: tuple[str, ...] = ()
     sampled: tuple[float, float] | None = None
+    work_done: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
         shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u))}
         shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m)}
-        shapes |= {"reactions": (k, len(eq.constraints))}
+        shapes |= {"reactions": (k, len(eq.constraints)), "work_done": (k, 3)}
         if k == 0:
             raise ValueError("A trajectory needs at least one state, found none.")
         for name, shape in shapes.items():
@@ -221,9 +223,9 @@ class Trajectory:
         """Work done since the start, (k, 3): by tau, by the model's own forces without a potential,
         and by constraints that move with time. [J]
 
-        Simpson's rule between outputs: as accurate as they are dense.
+        Integrated with the motion; where a trajectory was not simulated here, by Simpson's rule between outputs.
         """
-        return audit.work(self)
+        return self.work_done if self.work_done is not None else audit.work(self)
 
     @property
     def energy_drift(self) -> np.ndarray:

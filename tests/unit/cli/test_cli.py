@@ -73,7 +73,7 @@ def test_derive_writes_latex(pendulum):
 
 
 def test_derive_writes_json_that_can_be_read_back(pendulum):
-    from polhode.formats.expression import parse
+    from polhode.model.expression import parse
 
     data = json.loads(run("derive", pendulum, "--to", "json").stdout)
     names = {s: ph.symbol(s) for s in (*data["q"], *data["u"], *data["parameters"])}
@@ -83,7 +83,7 @@ def test_derive_writes_json_that_can_be_read_back(pendulum):
 
 
 def test_long_equations_name_their_parts():
-    from polhode.formats.expression import parse
+    from polhode.model.expression import parse
 
     data = json.loads(run("derive", UR5, "--to", "json").stdout)
     names = {s: ph.symbol(s) for s in (*data["q"], *data["u"])}

@@ -22,10 +22,14 @@ from polhode.graph import (
     free_symbols,
     gradient,
     intermediates,
+    maximum,
     minimum,
     node_count,
     op_counts,
+    pi,
+    select,
     sin,
+    sqrt,
     substitute,
     symbol,
     symbols,
@@ -252,3 +256,13 @@ def test_a_node_that_dies_in_one_thread_is_whole_in_another():
     finally:
         sys.setswitchinterval(interval)
     assert seen == {2}
+
+
+def test_an_expression_without_symbols_knows_its_number():
+    e = sin(const(2)) * sqrt(const(3)) + maximum(const(1), pi) - select(pi < 3, 1, sqrt(const(5)))
+    assert e.number == evaluate(e, {}) == pytest.approx(math.sin(2) * 3**0.5 + math.pi - 5**0.5)
+    assert const(Fraction(1, 3)).number == 1 / 3
+    assert const(-(10**400)).number == -math.inf
+    assert (1 / const(0)).number == math.inf
+    assert X.number is (e + X).number is sin(X).number is None
+    assert pickle.loads(pickle.dumps(e)).number == e.number

@@ -204,7 +204,7 @@ def test_neutral_coordinates_are_an_array():
 def test_a_quantity_of_a_body_is_no_variable():
     build = arm()
     build.body("late", joint=prismatic(), mass=symbols("elbow x")[0])
-    assert "depends on elbow, a coordinate, speed or time" in faults(build)[0]
+    assert "depends on elbow, a coordinate, speed, state or time" in faults(build)[0]
 
 
 def test_a_potential_has_no_speeds():

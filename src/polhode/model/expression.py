@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from polhode.graph import Constant, Expr, atan, const, equal, evaluate, pi, topological
+from polhode.graph import Constant, Expr, atan, const, equal, pi, symbol
 from polhode.graph.functions import BUILD
 from polhode.graph.node import node as as_it_stands
-from polhode.model.errors import ModelError, fault
+
+from .errors import ModelError, fault
 
 LONGEST = 10_000  # characters
 DEEPEST = 150  # brackets in brackets
@@ -50,15 +51,17 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int | None]] = {  # number of o
     "equal": (equal, 2),
     "select": (BUILD["select"], 3),
 }
-_GROUPS = ("q", "u", "p")  # q.elbow, u["left-elbow"]: coordinates, speeds, parameters
+_GROUPS = ("q", "u", "z", "p")  # q.elbow, u["left-elbow"]: coordinates, speeds, states, parameters
 
 
-def parse(text: str, names: Mapping[str, Expr], what: str) -> Expr:
+def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | None = None) -> Expr:
     """Read an expression; `names` are the names it may use, `what` names it in messages.
+
+    `checked` keeps what was found finite, for the next expression of the same parts.
 
     Numbers, names, + - * / **, the functions of `polhode.graph`, pi, and
     select(condition, a, b) with comparisons in its condition. A key "q.elbow" of
-    `names` is written q.elbow or q["elbow"]; so for u and p.
+    `names` is written q.elbow or q["elbow"]; so for u, z and p.
 
     >>> from polhode.graph import symbol
     >>> parse("m*L**2/12", {"m": symbol("m"), "L": symbol("L")}, "Body 'rod': inertia")
@@ -73,7 +76,7 @@ def parse(text: str, names: Mapping[str, Expr], what: str) -> Expr:
             warnings.simplefilter("ignore")
             tree = ast.parse(line, mode="eval")
         e = _Reader(line, names, what).expression(tree.body)
-        _require_finite(e, what)
+        _require_finite(e, what, set() if checked is None else checked)
     except ModelError:
         raise
     except SyntaxError as error:
@@ -83,6 +86,15 @@ def parse(text: str, names: Mapping[str, Expr], what: str) -> Expr:
     except (ArithmeticError, TypeError, ValueError) as error:
         raise fault(f"{what}, expected an expression: {error}") from None
     return e
+
+
+class Symbols(dict[str, Expr]):
+    """Names that are all symbols, for text where nothing is declared."""
+
+    def __missing__(self, key: str) -> Expr:
+        if key in _FUNCTIONS:
+            raise KeyError(key)
+        return symbol(key.partition(".")[2] or key)
 
 
 class _Reader:
@@ -189,7 +201,7 @@ class _Reader:
         except KeyError:
             pass
         plain = key.partition(".")[2] or key
-        known = list(dict.fromkeys(k for k in self.names if not k.startswith(("q.", "u.", "p."))))
+        known = list(dict.fromkeys(k for k in self.names if not k.startswith(("q.", "u.", "z.", "p."))))
         if written in _FUNCTIONS:
             raise fault(f"{self.what}: {written} is a function, expected its operands: {written}(...).")
         close = get_close_matches(plain, known, 3)
@@ -255,13 +267,16 @@ class _Reader:
         raise fault(f"{self.what}: keep is for one sum, difference, product or quotient.")
 
 
-def _require_finite(e: Expr, what: str) -> None:
-    """Refuse 1/0, log(0), 1e999 and the like, also inside."""
-    constant: dict[Expr, None] = {}
-    for part in topological(e):
-        if part.op == "const" or (part.args and all(a in constant for a in part.args)):
-            constant[part] = None
-    for part, value in zip(constant, evaluate(list(constant), {}), strict=True):
-        if not math.isfinite(value):
+def _require_finite(e: Expr, what: str, checked: set[Expr]) -> None:
+    """Refuse 1/0, log(0), 1e999 and the like, also inside; pass by what was checked before."""
+    waiting = [e]
+    while waiting:
+        part = waiting[-1]
+        inner = [a for a in part.args if a not in checked]
+        waiting += reversed(inner)
+        if inner:
+            continue
+        if part.number is not None and not math.isfinite(part.number):
             shown = f"{part!s:.40}" if part.args else "a number"
-            raise fault(f"{what}: {shown} is {value}, expected a finite number.")
+            raise fault(f"{what}: {shown} is {part.number}, expected a finite number.")
+        checked.add(waiting.pop())

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import MANY, cases
 
-from polhode.formats.expression import parse
 from polhode.formats.expression_text import restored, write
 from polhode.graph import (
     absolute,
@@ -31,6 +30,7 @@ from polhode.graph import (
     tree_size,
 )
 from polhode.model import ModelError
+from polhode.model.expression import parse
 
 X, Y, Z = symbols("x y z")
 ODD = symbol("left-elbow")

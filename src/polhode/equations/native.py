@@ -1,0 +1,245 @@
+"""The equations of a machine with constraints as rows for native code, and the arrays it writes them to.
+
+Three forms, each a list of expressions in a fixed order:
+
+    residuals : phi, psi, and the squares of the sizes they are measured by
+    factors   : M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma
+    table     : M, b, J, gamma and the reference of J
+
+The factors are fast, and need an M that has an inverse; the table serves every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polhode.graph import Expr, Matrix, as_expr, substitute
+from polhode.graph.linear import LDL
+from polhode.kernels.factors import Factors
+from polhode.kernels.machine import Residuals
+from polhode.kernels.rows import Table
+from polhode.kinematics import Constraints, Kinematics
+from polhode.spatial import Inertia
+
+_ZERO = as_expr(0)
+SLOW = 1e-9  # 1/s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """M udot = b + J^T lam, J udot + gamma = 0, and what is computed beside it.
+
+    carried : rates of q and z, powers
+    moving  : (m,), minus the speeds of constraints that move by themselves; empty where none does
+    """
+
+    M: Matrix
+    b: Matrix
+    rows: Constraints
+    carried: Sequence[Expr]
+    moving: Sequence[Expr]
+
+
+def own_motion(rows: Constraints) -> list[Expr]:
+    """Minus what constraints ask of speeds that are 0, (m,): J u where they hold; empty where it is 0 throughout."""
+    at_rest = substitute(rows.psi, dict.fromkeys(rows.kinematics.u, _ZERO)) if len(rows) else []
+    found = [-e for e in at_rest]
+    return found if any(e != 0 for e in found) else []
+
+
+class FactorRows:
+    """The factors as expressions, and the places of those that are not 0.
+
+    Raises ZeroDivisionError where M is singular at every state.
+    """
+
+    def __init__(self, motion: Motion) -> None:
+        M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows)
+        factored = LDL(M)
+        half = [factored.half(row) for row in J.rows()]
+        B = [[_ZERO if e == 0 else e * d for e, d in zip(row, factored.inverse, strict=True)] for row in half]
+        g = [e * d for e, d in zip(factored.half(motion.b), factored.inverse, strict=True)]
+        W = [[_dot(half[max(i, k)], B[min(i, k)]) for k in range(m)] for i in range(m)]
+        r = [gamma + _dot(row, g) for gamma, row in zip(motion.rows.gamma, half, strict=True)]
+        rho2 = [sum((e / M[j, j] for j, e in enumerate(row) if e != 0), _ZERO) for row in motion.rows.reference.rows()]
+        self.m = m
+        self.order = factored.order
+        self.b_index = [[j for j, e in enumerate(row) if e != 0] for row in B]
+        self.l_index = [list(column) for column in factored.lower]
+        self.parts: dict[str, list[Expr]] = {
+            "carried": [*motion.carried],
+            "g": g,
+            "r": r,
+            "W": [e for row in W for e in row],
+            "B": [e for row in B for e in row if e != 0],
+            "L": [e for column in factored.lower for e in column.values()],
+            "pivots": factored.pivot,
+            "inertias": [M[j, j] for j in range(n)],
+            "rho2": rho2,
+            "moving": [*motion.moving],
+        }
+
+    @property
+    def rows(self) -> list[Expr]:
+        return [e for part in self.parts.values() for e in part]
+
+
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+    total: Expr = _ZERO
+    for e, f in zip(a, b, strict=True):
+        if e != 0 and f != 0:
+            total = total + e * f
+    return total
+
+
+def factors_room(found: FactorRows | None) -> Factors:
+    """Arrays for the factors; of no length where there are none."""
+    parts = {name: len(rows) for name, rows in found.parts.items()} if found else dict.fromkeys(_FACTORS, 0)
+    m = found.m if found else 0
+    b_index, l_index, order = (found.b_index, found.l_index, found.order) if found else ([], [], [])
+    out, views = _divided(parts)
+    views["W"] = views["W"].reshape(m, m)
+    return Factors(
+        out=out,
+        **views,
+        b_start=_starts(b_index),
+        b_index=_whole([j for row in b_index for j in row]),
+        l_start=_starts(l_index),
+        l_index=_whole([j for row in l_index for j in row]),
+        order=_whole(order),
+        F=np.zeros((m, m)),
+        chosen=np.zeros(m, dtype=np.int64),
+        lam=np.zeros(m),
+    )
+
+
+_FACTORS = ("carried", "g", "r", "W", "B", "L", "pivots", "inertias", "rho2", "moving")
+
+
+def another(factors: Factors) -> Factors:
+    """The same factors, with room for another choice of rows."""
+    return factors._replace(
+        F=np.zeros_like(factors.F), chosen=np.zeros_like(factors.chosen), lam=np.zeros_like(factors.lam)
+    )
+
+
+def _divided(parts: dict[str, int]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """One array, and its parts by name."""
+    out, views, first = np.zeros(max(sum(parts.values()), 1)), {}, 0
+    for name, size in parts.items():
+        views[name] = out[first : first + size]
+        first += size
+    return out, views
+
+
+def _whole(values: Sequence[int]) -> np.ndarray:
+    return np.array(values, dtype=np.int64)
+
+
+def _starts(lists: Sequence[Sequence[int]]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
+
+
+def table_rows(motion: Motion) -> list[Expr]:
+    """The table as expressions."""
+    rows = motion.rows
+    equations = [*motion.carried, *motion.M.entries, *motion.b]
+    return [*equations, *rows.J.entries, *rows.gamma, *rows.reference.entries, *motion.moving]
+
+
+def closure_rows(base: Kinematics, rows: Constraints) -> list[Expr]:
+    """The table of rows about positions in the speeds of the joints: their inertias, J, phi, reference."""
+    return [*inertias(base), *only(rows.J, rows.holonomic), *rows.phi, *rows.reference.entries]
+
+
+def only(rows: Matrix, chosen: Sequence[bool]) -> list[Expr]:
+    """The entries of a matrix, 0 in the rows that are not chosen."""
+    return [e if on else _ZERO for row, on in zip(rows.rows(), chosen, strict=True) for e in row]
+
+
+def table_room(carried: int, n: int, m: int, moving: int, inertia: bool = True) -> Table:
+    """Arrays for a table of n speeds and m rows.
+
+    inertia : whether it has M; else it has only its diagonal, in place of b
+    """
+    k = n if inertia else 0
+    parts = {"carried": carried, "M": k * k, "b": n, "J": m * n, "gamma": m, "E2": m * n, "moving": moving}
+    out, views = _divided(parts)
+    for name, shape in (("M", (k, k)), ("J", (m, n)), ("E2", (m, n))):
+        views[name] = views[name].reshape(shape)
+    return Table(
+        out=out,
+        **views,
+        d=np.zeros(n),
+        rho=np.zeros(m),
+        table=np.zeros((max(m, 1), n + 2)),
+        rows=np.zeros(m, dtype=np.int64),
+        columns=np.zeros(n, dtype=np.int64),
+        normal=np.zeros((max(n, 1), n)),
+        step=np.zeros(n),
+        basis=np.zeros((n, m)),
+        lam=np.zeros(m),
+    )
+
+
+def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> list[Expr]:
+    """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
+
+    A position is measured by E_ij s_j, with s_j 1 for turns, and for slides how far it went and the size
+    of the machine; a speed by E_ij u_j, and where that is next to nothing by SLOW times the position's.
+    """
+    far = extents(base)
+    reach = [_dot(row, far) for row in held.reference.rows()]
+    pace = [
+        _dot(row, [u * u for u in rows.kinematics.u]) + SLOW**2 * at_rest
+        for row, at_rest in zip(rows.reference.rows() if len(rows) else (), reach, strict=False)
+    ]
+    return [*held.phi, *(rows.psi if len(rows) else []), *reach, *pace]
+
+
+def residual_room(held: int, rows: int) -> Residuals:
+    """Arrays for residuals."""
+    out, views = _divided({"phi": held, "psi": rows, "reach2": held, "pace2": rows})
+    return Residuals(out=out, **views)
+
+
+def inertias(kin: Kinematics) -> list[Expr]:
+    """The inertia that each speed of the joints drives: the diagonal of M."""
+    found = [_ZERO] * len(kin.u)
+    for link, inertia in zip(kin.links, kin.composite, strict=True):
+        for j, h in enumerate(link.H):
+            armature = link.armature[j] if j < len(link.armature) else _ZERO
+            found[link.first + j] = h.dot(inertia @ h) + armature if inertia != Inertia.zero() else armature
+    return found
+
+
+def extents(kin: Kinematics) -> list[Expr]:
+    """How far a motion along each speed of the joints may lead, squared: 1 for turns."""
+    size = _size(kin)
+    found = [as_expr(1)] * len(kin.u)
+    for link in kin.links:
+        part = link.part
+        slides = link.coordinates[4:] if part.quaternion else link.coordinates
+        if not part.quaternion:
+            columns = list(part.basis.T.rows())
+            slides = tuple(q for q, column in zip(slides, columns, strict=True) if all(e == 0 for e in column[:3]))
+        gone = sum((q * q for q in slides), _ZERO)
+        for j, h in enumerate(link.H):
+            if all(e == 0 for e in h.w):
+                found[link.first + j] = size + gone
+    return found
+
+
+def _size(kin: Kinematics) -> Expr:
+    """The size of a machine, squared: the lengths of its links and where its markers are; 1 where it has none."""
+    total = _ZERO
+    for link in kin.links:
+        neutral = dict.fromkeys(link.coordinates, _ZERO)
+        p = substitute(link.X.p, neutral)
+        total = total + p @ p
+    for marker in kin.model.markers:
+        total = total + marker.pose.p @ marker.pose.p
+    return total if total != 0 else as_expr(1)

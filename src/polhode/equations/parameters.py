@@ -1,0 +1,102 @@
+"""Parameters and time that a call takes beside the state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from polhode.compile import Function
+from polhode.graph import Expr, as_expr, free_symbols
+from polhode.model.errors import closest
+
+if TYPE_CHECKING:
+    from .equations import Equations
+
+
+class Call:
+    """A compiled function of a mechanism that has parameters or depends on time.
+
+    Takes t= and p= by name, also where this function needs neither.
+    """
+
+    __slots__ = ("function", "known", "timed", "used")
+
+    def __init__(self, function: Function, timed: bool, used: tuple[str, ...], known: tuple[str, ...]) -> None:
+        self.function, self.timed, self.used, self.known = function, timed, used, known
+
+    def __call__(self, *args: Any, p: Any = None, t: Any = None, **options: Any) -> Any:
+        if self.timed:
+            if t is None:
+                raise ValueError(f"{self.function.name} depends on time. Give t=...")
+            options["t"] = t
+        values = ordered(self.function.name, p, self.used, self.known)
+        if self.used:
+            options["p"] = values
+        return self.function(*args, **options)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
+def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...]) -> Any:
+    """The parameters that a call uses as one array (..., n), from a mapping or an array of all that are known."""
+    import numpy as np
+
+    if p is not None and not isinstance(p, Mapping):
+        found = np.asarray(p, dtype=float)
+        if found.ndim == 0 or found.shape[-1] != len(known):
+            raise ValueError(f"{call}: p has shape {found.shape}, expected {len(known)} values last: {listed(known)}.")
+        found = found[..., [known.index(name) for name in used]]
+    else:
+        given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
+        if missing := [name for name in used if name not in given]:
+            raise ValueError(
+                f"{call}: no value for {listed(missing)}. "
+                f"Give p={{{missing[0]!r}: ...}}, or fold values in with compile(values=...)."
+            )
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"{call}: {unknown_parameter(unknown[0], known)}")
+        found = _stacked(call, used, [given[name] for name in used])
+    for name, column in zip(used, np.moveaxis(found, -1, 0), strict=True):
+        if not np.isfinite(column).all():
+            raise ValueError(f"{call}: parameter {name!r} is NaN or infinite, expected a number.")
+    return found
+
+
+def _stacked(call: str, used: tuple[str, ...], columns: list[Any]) -> Any:
+    import numpy as np
+
+    try:
+        if all(isinstance(e, (int, float)) for e in columns):
+            return np.array(columns, dtype=float)
+        return np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in columns]), axis=-1)
+    except (TypeError, ValueError) as error:
+        shown = ", ".join(f"{name}={e!r:.40}" for name, e in zip(used, columns, strict=True))
+        raise ValueError(f"{call}: the parameters {shown} are not numbers: {error}.") from None
+
+
+def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
+    """Check the values of parameters; keys may be names or symbols."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f'values is {values!r:.60}, expected names with numbers: {{"m": 2.0}}.')
+    known = {str(s.value): s for s in equations.parameters}
+    found: dict[Expr, Expr] = {}
+    for key, value in values.items():
+        name = str(key.value) if isinstance(key, Expr) else key
+        if name not in known:
+            raise ValueError(unknown_parameter(name, tuple(known)))
+        number = float(value) if isinstance(value, Expr) and not free_symbols(value) else value
+        if not isinstance(number, Real) or not math.isfinite(number):
+            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
+        found[known[name]] = as_expr(number)
+    return found
+
+
+def unknown_parameter(name: Any, known: Sequence[str]) -> str:
+    return f"{name!r} is no parameter of the equations. {closest(name, known)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,228 @@
+"""Make the kernels that are shipped: `make kernels`.
+
+The machines below are simulated. Each kernel that is called, for each layout of its
+arguments, is compiled by Numba, taken as LLVM IR before Numba optimises it for this
+machine, made into one function of the words that hold its arguments, and written to
+src/polhode/kernels/ir/. The runs then go on with that code.
+
+Done with the oldest Numba that is supported: newer versions of LLVM read the text of older
+ones, not the other way round. The same sources and versions give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+import polhode as ph
+from polhode.compile.invoke import Intrinsic
+from polhode.kernels import shipped
+from polhode.kernels.kernel import Kernel
+from polhode.kernels.views import fill_array
+
+# Numba reads these when it is first used: plain code, for no processor in particular
+PLAIN = {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_LOOP_VECTORIZE": "0"}
+# what a kernel may call; LLVM itself puts in the last three
+EXTERNALS = {"sqrt", "pow", "memset", "memcpy", "memmove"}
+ADAPTIVE = ("dop853", "dopri5", "rodas5p")
+FIXED = ("rk4", "midpoint", "euler")
+
+
+def pendulum() -> Any:
+    build = ph.Builder("pendulum", gravity=(0, 0, -9.81))
+    build.body("rod", joint=ph.revolute("y", name="angle"), mass=1.0, com=(0, 0, -1.0))
+    return ph.formulate(build.build()).compile()
+
+
+def fourbar() -> Any:
+    """A parallelogram: a machine with constraints."""
+    build = ph.Builder("four-bar", gravity=(0, 0, -9.81))
+    rod = {"mass": 1.0, "com": (0, 0, -0.5), "inertia": (0.1, 0.1, 0.01)}
+    build.body("crank", joint=ph.revolute("y"), **rod)
+    build.body("coupler", parent="crank", joint=ph.revolute("y"), at=(0, 0, -1.0), mass=1.0, com=(0.5, 0, 0))
+    build.body("rocker", joint=ph.revolute("y"), at=(1.0, 0, 0), **rod)
+    build.marker("left", body="coupler", at=(1.0, 0, 0))
+    build.marker("right", body="rocker", at=(0, 0, -1.0))
+    build.loop("left", "right", "axis")
+    return ph.formulate(build.build()).compile()
+
+
+def runs() -> None:
+    """Call every kernel that a simulation may call, with arguments of every layout."""
+    for dynamics in (pendulum(), fourbar()):
+        q, u = ph.assemble(dynamics)
+        for method in ADAPTIVE:
+            ph.simulate(dynamics, q, u, 0.01, method=method)
+        for method in FIXED:
+            ph.simulate(dynamics, q, u, 0.01, method=method, step=0.005)
+            ph.simulate_many(dynamics, [q, q], [u, u], 0.01, method=method, step=0.005)
+    ph.simulate(dynamics, q, u, 0.01, reacting=True)
+
+
+def unpacking(values: list[Any]) -> Intrinsic:
+    """An operation that makes arguments like these from the address of their words."""
+    from numba import typeof, types
+
+    made = types.Tuple([typeof(value) for value in values])
+
+    @Intrinsic
+    def unpack(typing_context: Any, address: Any) -> Any:
+        """Make the arguments of a kernel from the address of its words."""
+
+        def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            word = context.get_value_type(types.int64)
+            place = builder.inttoptr(given[0], word.as_pointer())
+            count = 0
+
+            def next_word() -> Any:
+                nonlocal count
+                count += 1
+                return builder.load(builder.gep(place, [context.get_constant(types.intp, count - 1)]))
+
+            def member(kind: Any) -> Any:
+                if isinstance(kind, types.BaseTuple):
+                    return context.make_tuple(builder, kind, [member(k) for k in kind])
+                if isinstance(kind, types.Array):
+                    array = context.make_array(kind)(context, builder)
+                    data = builder.inttoptr(next_word(), array.data.type)
+                    fill_array(context, builder, array, data, [next_word() for _ in range(kind.ndim)])
+                    return array._getvalue()
+                if kind is types.none:
+                    return context.get_dummy_value()
+                if kind is types.float64:
+                    return builder.bitcast(next_word(), context.get_value_type(kind))
+                return context.cast(builder, next_word(), types.int64, kind)
+
+            return member(made)
+
+        return made(address), codegen
+
+    return unpack
+
+
+def text_of(kernel: Kernel[Any, Any], values: list[Any]) -> tuple[str, str]:
+    """The LLVM IR of a kernel for arguments like these, and what it returns."""
+    from numba import njit, typeof, types
+
+    kinds = tuple(typeof(value) for value in values)
+    kernel.dispatcher.compile(kinds)
+    result = kernel.dispatcher.overloads[kinds].signature.return_type
+    returns = {types.none: "none", types.boolean: "bool", types.int64: "int"}.get(types.unliteral(result))
+    if returns is None:
+        raise TypeError(f"Kernel {kernel.name!r} returns {result}, expected None, a bool or an int.")
+    unpack = unpacking(values)
+
+    def ignored(address: int) -> int:
+        kernel(*unpack(address))
+        return 0
+
+    def returned(address: int) -> int:
+        return np.int64(kernel(*unpack(address)))  # type: ignore[return-value]
+
+    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
+    entry = njit(ignored if returns == "none" else returned, no_cfunc_wrapper=True, **options)
+    entry.compile((types.int64,))
+    (made,) = entry.overloads.values()
+    return tidied(made.library.get_llvm_str(), made.fndesc.mangled_name, kernel.name), returns
+
+
+def tidied(text: str, inner: str, name: str) -> str:
+    """One function, i64 kernel(ptr words), around that of Numba: optimised, and the same on every machine."""
+    way_in = f"""
+        declare i32 @"{inner}"(ptr, ptr, i64)
+        declare void @raised()
+        define i64 @kernel(ptr %words) {{
+            %result = alloca i64
+            %failure = alloca ptr
+            %address = ptrtoint ptr %words to i64
+            %status = call i32 @"{inner}"(ptr %result, ptr %failure, i64 %address)
+            %fine = icmp eq i32 %status, 0
+            br i1 %fine, label %leave, label %fail
+        leave:
+            %value = load i64, ptr %result
+            ret i64 %value
+        fail:
+            call void @raised()
+            unreachable
+        }}"""
+    module = llvm.parse_assembly(text)
+    module.link_in(llvm.parse_assembly(way_in))
+    for value in [*module.functions, *module.global_variables]:
+        if not value.is_declaration and value.name != "kernel":
+            value.linkage = "internal"
+    target = llvm.Target.from_default_triple().create_target_machine(cpu="generic", features="", opt=2)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
+    builder = llvm.create_pass_builder(target, tuning)
+    builder.getModulePassManager().run(module, builder)
+    outside = {f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")}
+    outside |= {v.name for v in module.global_variables if v.is_declaration}
+    if unknown := outside - EXTERNALS - {"raised"}:
+        raise ValueError(f"Kernel {name!r} calls {', '.join(sorted(unknown))}. Write it without.")
+    if "raised" in outside:
+        raise ValueError(f"Kernel {name!r} may raise an exception, which nobody would see. Return a status instead.")
+    # names that Numba counted up
+    for i, function in enumerate(f for f in module.functions if not f.is_declaration and f.name != "kernel"):
+        function.name = f"part{i}"
+    for i, variable in enumerate(v for v in module.global_variables):
+        variable.name = f"data{i}"
+    skipped = ("target ", "source_filename", "; ModuleID")
+    return "\n".join(line for line in str(module).splitlines() if not line.startswith(skipped)) + "\n"
+
+
+class Maker:
+    """Takes the place of looking a kernel up: makes it, and writes it down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found: dict[str, dict[str, Any]] = {}
+
+    def make(self, kernel: Kernel[Any, Any], layout: str, values: list[Any]) -> Callable[[int], Any]:
+        began = time.perf_counter()
+        text, returns = text_of(kernel, values)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        file = f"{kernel.name}-{hashlib.sha256(layout.encode()).hexdigest()[:8]}.ll.xz"
+        data = lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
+        (self.folder / file).write_bytes(data)
+        self.found.setdefault(kernel.name, {})[layout] = {"file": file, "digest": digest, "returns": returns}
+        print(
+            f"{file:44} {len(text) / 1e3:6.0f} KB, {len(data) / 1e3:4.1f} packed, {time.perf_counter() - began:5.1f} s"
+        )
+        return shipped.load(digest, returns, lambda: text)
+
+    def write_index(self) -> None:
+        index = {"sources": shipped.sources(), "kernels": self.found}
+        (self.folder / shipped.INDEX.name).write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
+
+
+def main(folder: Path = shipped.FOLDER) -> None:
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    maker = Maker(folder)
+
+    def native(kernel: Kernel[Any, Any], layout: str, values: list[Any]) -> Callable[[int], Any]:
+        return maker.make(kernel, layout, values)
+
+    Kernel._native = native  # type: ignore[method-assign]
+    runs()
+    maker.write_index()
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", "Cannot cache compiled function")
+    with tempfile.TemporaryDirectory() as kept:
+        os.environ |= PLAIN | {"NUMBA_CACHE_DIR": kept}
+        main(*map(Path, sys.argv[1:]))
