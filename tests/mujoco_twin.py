@@ -18,14 +18,20 @@ class Twin:
     Its joints come in the order of ours. A free joint has its position first and
     its velocity in the world: qvel = B u. What MJCF has and Polhode reports as not
     read is switched off: actuators, tendons, fluids, compensated gravity; and the bare tree moves.
+
+    reach : metres that slides move, and metres a second
     """
 
-    def __init__(self, model, seed):
+    def __init__(self, model, seed, reach=1.0):
         self.model, self.data = model, mujoco.MjData(model)
         draw = np.random.default_rng(seed)
-        qpos, step = model.qpos0.copy(), draw.normal(size=model.nv)
+        qpos = model.qpos0.copy()
+        slides = model.jnt_dofadr[model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE]
+        step, speed = draw.normal(size=(2, model.nv))
+        step[slides] *= reach
+        speed[slides] *= reach
         mujoco.mj_integratePos(model, qpos, step, 1.0)
-        self.data.qpos[:], self.data.qvel[:] = qpos, draw.normal(size=model.nv)
+        self.data.qpos[:], self.data.qvel[:] = qpos, speed
         self.data.qfrc_applied[:] = draw.normal(size=model.nv)
         model.opt.disableflags |= LEFT_OUT
         model.opt.density = model.opt.viscosity = 0

@@ -51,4 +51,4 @@ def grown(seed, gap, size=1.0, right_angles=False):
 def test_axes_that_are_nearly_aligned_move_as_in_mujoco(gap, size, right_angles):
     for seed, methods in METHODS.items():
         text = grown(seed, gap, size, right_angles)
-        check(read_mjcf(text), [Twin(mujoco.MjModel.from_xml_string(text), seed)], methods)
+        check(read_mjcf(text), [Twin(mujoco.MjModel.from_xml_string(text), seed, size)], methods)

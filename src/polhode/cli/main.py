@@ -10,6 +10,8 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
+from .holding import bare as stripped
+from .holding import held, statement
 from .values import named_values, vector_values
 from .wording import for_shell
 
@@ -30,6 +32,7 @@ Method = Annotated[
     typer.Option(help="poincare, lagrange, denoc, kane; by default what suits the file.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Bare = Annotated[bool, typer.Option("--bare", help="Leave out constraints and couplings: the bare tree.")]
 Parameters = Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')]
 
 
@@ -125,6 +128,7 @@ def derive(
     floating: Floating = False,
     angles: Angles = False,
     passive: Passive = False,
+    bare: Bare = False,
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
@@ -136,8 +140,9 @@ def derive(
     kind = "json" if as_json and to == "text" else to
     if kind not in TARGETS:
         raise ValueError(f"--to {to}: expected one of {', '.join(TARGETS)}.")
-    equations = formulate(_load(file, floating, angles, passive, parameters), method=method)
-    written = equations_text(equations, kind, simplify, output)
+    whole = _load(file, floating, angles, passive, parameters)
+    equations = formulate(stripped(whole) if bare else whole, method=method)
+    written = equations_text(equations, whole, kind, simplify, output)
     if output is not None:
         files = written.splitlines()
         if as_json:
@@ -161,6 +166,7 @@ def evaluate(
     floating: Floating = False,
     angles: Angles = False,
     passive: Passive = False,
+    bare: Bare = False,
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
@@ -171,11 +177,13 @@ def evaluate(
 
     if not math.isfinite(t):
         raise ValueError(f"--t: {t} is not a finite number.")
-    equations = formulate(_load(file, floating, angles, passive, parameters), method=method)
+    whole = _load(file, floating, angles, passive, parameters)
+    equations = formulate(stripped(whole) if bare else whole, method=method)
     speeds = [str(s.value) for s in equations.u]
     still = [0.0] * len(speeds)
     found = evaluated(
         equations,
+        whole,
         q=vector_values(
             q, [str(s.value) for s in equations.q], equations.model.neutral().tolist(), "--q", "coordinate"
         ),
@@ -264,6 +272,7 @@ def simulate(
     floating: Floating = False,
     angles: Angles = False,
     passive: Passive = False,
+    bare: Bare = False,
     parameters: Parameters = "",
     as_json: Json = False,
 ) -> None:
@@ -278,7 +287,8 @@ def simulate(
     check(asked)
     if not longest > 0:
         raise ValueError(f"--longest: {longest:g}, expected seconds, more than 0.")
-    dynamics = formulate(_load(file, floating, angles, passive, parameters), method=method).compile()
+    whole = _load(file, floating, angles, passive, parameters)
+    dynamics = formulate(stripped(whole) if bare else whole, method=method).compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
@@ -292,9 +302,10 @@ def simulate(
     )  # fmt: skip
     written = write(found, asked)
     if as_json:
-        _print(summary(found, written))
+        _print(summary(found, written) | held(dynamics.equations.model, whole))
     else:
-        print(for_shell(f"{found.outcome}\n\n{found.audit()}"))
+        said = statement(dynamics.equations.model, whole, "Residuals are below.")
+        print(for_shell("\n\n".join([str(found.outcome), *([said] if said else []), str(found.audit())])))
         print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
     if not found.outcome.finished:
         raise typer.Exit(1)

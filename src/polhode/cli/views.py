@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import Expr, Matrix, intermediates, tree_size, vector
+from polhode.graph import Expr, intermediates, tree_size, vector
 from polhode.graph.printing import READABLE, infix
 from polhode.graph.views import short_floats
 
+from .holding import held, listed, names_of, rows_at, rows_text, statement
+from .source import source_text
+
 if TYPE_CHECKING:
     from polhode.analyze import Check
-    from polhode.compile import Function
     from polhode.equations import Equations
     from polhode.model import Model
 
 TARGETS = ("text", "latex", "c", "python", "json")
+HOLDS = "simulate and eval hold them, derive writes their rows; --bare leaves them out."
+ROWS = "Their forces are J^T lam, their rows J udot + gamma = 0."
 
 
 def model_data(model: Model) -> dict[str, Any]:
@@ -59,18 +62,24 @@ def model_data(model: Model) -> dict[str, Any]:
     }
 
 
-def equations_text(equations: Equations, kind: str, simplify: bool, output: Path | None) -> str:
-    """The equations in the form asked for; written to `output`, the names of the files."""
+def equations_text(equations: Equations, whole: Model, kind: str, simplify: bool, output: Path | None) -> str:
+    """The equations in the form asked for; written to `output`, the names of the files.
+
+    whole : the model of the file, of whose constraints the equations may leave some out
+    """
     if kind in ("c", "python"):
-        return _source(equations, kind, output)
+        return source_text(equations, whole, kind, output)
     if simplify and kind == "json":
         raise ValueError("--simplify goes with --to text or --to latex.")
     if kind == "latex":
         written = equations.latex(simplify=simplify)
+        if said := statement(equations.model, whole, ROWS):
+            written = f"% {said}\n{written}"
     elif kind == "json":
-        written = json.dumps(_equations_data(equations), indent=2, ensure_ascii=False)
+        data = _equations_data(equations) | held(equations.model, whole)
+        written = json.dumps(data, indent=2, ensure_ascii=False)
     else:
-        written = _plain(equations, simplify)
+        written = _plain(equations, simplify, statement(equations.model, whole, ROWS))
     if output is None:
         return written
     output.write_text(written + "\n", encoding="utf-8")
@@ -79,6 +88,9 @@ def equations_text(equations: Equations, kind: str, simplify: bool, output: Path
 
 def _equations_data(eq: Equations) -> dict[str, Any]:
     parts = {"N": eq.N, "M": eq.M, "c": eq.c, "Q": eq.Q, "energy": vector([eq.kinetic, eq.potential])}
+    rows = eq.constraints
+    if len(rows):
+        parts |= {"J": rows.J, "gamma": rows.gamma, "phi": rows.phi, "psi": rows.psi}
     every = [e for part in parts.values() for e in part.entries]
     definitions: list[tuple[Expr, Expr]] = []
     if max(map(tree_size, every)) > READABLE // 2:
@@ -87,23 +99,22 @@ def _equations_data(eq: Equations) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": eq.model.name,
         "method": eq.method,
-        "form": "qdot = N u, M udot + c = Q + tau",
+        "form": "qdot = N u, M udot + c = Q + tau" + " + J^T lam, J udot + gamma = 0" * bool(len(rows)),
         "q": [str(s.value) for s in eq.q],
         "u": [str(s.value) for s in eq.u],
         "parameters": [str(s.value) for s in eq.parameters],
         "where": [[str(s.value), infix(e)] for s, e in definitions],
-    }
+    } | ({"rows": list(rows.labels)} if len(rows) else {})
     for name, part in parts.items():
         texts = [infix(next(entries)) for _ in part.entries]
         width = part.shape[-1]
-        rows = [texts[i : i + width] for i in range(0, len(texts), width)] if len(part.shape) == 2 else texts
-        data[name] = rows
+        data[name] = [texts[i : i + width] for i in range(0, len(texts), width)] if len(part.shape) == 2 else texts
     data["kinetic"], data["potential"] = data.pop("energy")
     data["operations"] = eq.op_counts()
     return data
 
 
-def _plain(eq: Equations, simplify: bool) -> str:
+def _plain(eq: Equations, simplify: bool, said: str) -> str:
     data = _equations_data(eq)
     if simplify:
         view = eq.to_sympy(simplify=True)
@@ -111,8 +122,9 @@ def _plain(eq: Equations, simplify: bool) -> str:
         for name in ("N", "M", "c", "Q"):
             texts = [[str(short_floats(e)) for e in row] for row in getattr(view, name).tolist()]
             data[name] = texts if name in "NM" else [row[0] for row in texts]
-    lines = [f"{eq!r}", "", data["form"], f"q = [{', '.join(data['q'])}]", f"u = [{', '.join(data['u'])}]", ""]
-    for name in ("N", "M", "c", "Q"):
+    lines = [f"{eq!r}", *([said] if said else []), "", data["form"]]
+    lines += [f"q = [{', '.join(data['q'])}]", f"u = [{', '.join(data['u'])}]", ""]
+    for name in ("N", "M", "c", "Q", "J", "gamma") if "J" in data else ("N", "M", "c", "Q"):
         rows = [f"[{', '.join(row)}]" if isinstance(row, list) else row for row in data[name]]
         lines.append(f"{name} = [{(',' + chr(10) + ' ' * (len(name) + 4)).join(rows)}]")
     if data["where"]:
@@ -120,84 +132,19 @@ def _plain(eq: Equations, simplify: bool) -> str:
     return "\n".join(lines)
 
 
-def _source(eq: Equations, kind: str, output: Path | None) -> str:
-    """One function of the state in C or Python: inertia matrix, bias, forces, accelerations."""
-    from polhode.compile import compile
-    from polhode.equations.dynamics import accelerations
-    from polhode.equations.inputs import fresh
-
-    tau = fresh("tau", eq)
-    outputs: dict[str, Matrix] = {
-        "mass_matrix": eq.M,
-        "bias": eq.c,
-        "forces": eq.Q,
-        "udot": accelerations(eq, tau),
-        "qdot": eq.kinematics.q_dot,
-    }
-    left = list(eq.parameters)
-    inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
-    if left:
-        inputs["p"] = left
-    name = re.sub(r"[^A-Za-z0-9]+", "_", eq.model.name).strip("_").lower() or "model"
-    made = compile(inputs, outputs, target="c" if kind == "c" else "numpy", name=f"dynamics_{name}")
-    if kind == "c":
-        # alone, the source carries its header; in files, they are two
-        include = f'#include "{made.name}.h"\n'
-        if output is None:
-            return made.source.replace(include, made.header)
-        if output.suffix == ".c":
-            header = output.with_suffix(".h")
-            output.write_text(made.source.replace(include, f'#include "{header.name}"\n'), encoding="utf-8")
-            header.write_text(made.header, encoding="utf-8")
-            return f"{output}\n{header}"
-        output.mkdir(parents=True, exist_ok=True)
-        return "\n".join(str(path) for path in made.save(output))
-    source = _module(made, eq, left)
-    if output is None:
-        return source
-    output.write_text(source, encoding="utf-8")
-    return str(output)
-
-
-def _module(made: Function, eq: Equations, left: list[Expr]) -> str:
-    """A Python module: a function that takes and returns arrays, and the generated one below it."""
-    shapes = {port.name: port.shape for port in made.outputs}
-    p = ", p" if left else ""
-    orders = {"q": eq.q, "u": eq.u} | ({"p": left} if left else {})
-    order = "\n".join(f"{name} = [{', '.join(str(s.value) for s in symbols)}]" for name, symbols in orders.items())
-    return f"""'''Equations of motion of {eq.model.name!r}, M udot + c = Q + tau, qdot = N u.
-
-{order}
-'''
-
-import numpy as np
-
-SHAPES = {shapes!r}
-
-
-def dynamics(q, u, tau, *{p}, t=0.0):
-    '''Return {", ".join(shapes)} by name, for arrays of shape (..., n).'''
-    q, u, tau, t{p} = (np.asarray(a, dtype=float) for a in (q, u, tau, np.asarray(t)[..., None]{p}))
-    lead = np.broadcast_shapes(*(a.shape[:-1] for a in (q, u, tau, t{p})))
-    rows = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in (q, u, tau, t{p})]
-    out = {{name: np.empty((len(rows[0]), int(np.prod(shape)))) for name, shape in SHAPES.items()}}
-    {made.name}(*rows, *out.values())
-    return {{name: out[name].reshape(*lead, *shape) for name, shape in SHAPES.items()}}
-
-
-{made.source.strip()}
-"""
-
-
 def evaluated(
     equations: Equations,
+    whole: Model,
     *,
     q: list[float],
     u: list[float],
     tau: list[float],
     t: float,
 ) -> dict[str, Any]:
-    """Everything at one state, by the plain interpreter: nothing to compile for a single point."""
+    """Everything at one state, by the plain interpreter: nothing to compile for a single point.
+
+    Accelerations are those of the machine with its constraints; `whole` is the model of the file.
+    """
     from polhode.equations.dynamics import accelerations
     from polhode.equations.inputs import fresh
     from polhode.graph import evaluate
@@ -208,10 +155,16 @@ def evaluated(
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
     eq = equations
-    force = fresh("tau", eq)
-    given |= dict(zip(force, tau, strict=True))
-    parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q, "udot": accelerations(eq, force)}
+    parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
+    if names_of(eq.model):
+        b = [Q + f - c for Q, f, c in zip(found["forces"], tau, found["bias"], strict=True)]
+        found["udot"], found["constraints"] = rows_at(eq, given, found["mass_matrix"], b)
+    else:
+        force = fresh("tau", eq)
+        found["udot"] = evaluate(accelerations(eq, force), given | dict(zip(force, tau, strict=True))).tolist()
+    found |= held(eq.model, whole)
+    found["statement"] = statement(eq.model, whole, "udot is that of the machine with them.")
     found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
@@ -242,13 +195,14 @@ def model_text(model: Model) -> str:
         shown = "" if bounds == [None, None] else f"  {' to '.join('' if b is None else f'{b:g}' for b in bounds)}"
         lines.append(f"  {name}{shown}")
     lines += ["speeds", *(f"  {name}" for name in model.speeds)]
+    lines += ["", f"Constraints: {listed(model)}. {HOLDS}"] if names_of(model) else []
     findings = model.report().findings
     return "\n".join([*lines, *(["", "Worth knowing:"] if findings else []), *(f"  - {f}" for f in findings)])
 
 
 def evaluation_text(found: Mapping[str, Any]) -> str:
     """Numbers in columns, with the names of what they belong to."""
-    lines = [f"{found['name']} by {found['method']}", ""]
+    lines = [f"{found['name']} by {found['method']}", *([found["statement"]] if found["statement"] else []), ""]
     width = max(len(name) for name in [*found["speeds"], *found["coordinates"], "coordinate"])
     lines.append(f"{'speed':<{width}} {'u':>13} {'tau':>13} {'bias':>13} {'forces':>13} {'udot':>13}")
     for i, name in enumerate(found["speeds"]):
@@ -257,6 +211,7 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
     lines += ["", f"{'coordinate':<{width}} {'q':>13} {'qdot':>13}"]
     for name, x, rate in zip(found["coordinates"], found["q"], found["qdot"], strict=True):
         lines.append(f"{name:<{width}} {x + 0.0:13.6g} {rate + 0.0:13.6g}")
+    lines += rows_text(found["constraints"]) if found.get("constraints") else []
     lines += ["", "mass matrix"]
     lines += [" ".join(f"{x + 0.0:12.5g}" for x in row) for row in found["mass_matrix"]]
     lines += ["", f"kinetic energy   {found['kinetic']:.9g}", f"potential energy {found['potential']:.9g}"]

@@ -30,7 +30,8 @@ class SympyEquations:
     def __init__(self, equations: Equations, simplify: bool) -> None:
         self.equations, self.simplify = equations, simplify
 
-    def _view(self, e: Expr | Matrix) -> Any:
+    def simplified(self, e: Expr | Matrix) -> Any:
+        """An expression of the equations as SymPy has it, simplified where these are."""
         found = to_sympy(e)
         if not self.simplify:
             return found
@@ -47,7 +48,7 @@ class SympyEquations:
     def __getattr__(self, name: str) -> Any:
         if name not in PARTS:
             raise AttributeError(f"The equations have no {name!r}.")
-        found = self._view(getattr(self.equations, name))
+        found = self.simplified(getattr(self.equations, name))
         setattr(self, name, found)
         return found
 
@@ -84,9 +85,12 @@ def simplified(e: Any, speeds: Any = ()) -> Any:
 
 
 def latex(equations: Equations, simplify: bool = False) -> str:
-    """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables."""
-    eq = equations
-    parts: list[Matrix] = [eq.N, eq.M, eq.c, eq.Q]
+    """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables.
+
+    With constraints, M udot + c = Q + tau + J^T lam and J udot + gamma = 0.
+    """
+    eq, rows = equations, equations.constraints
+    parts: list[Matrix] = [eq.N, eq.M, eq.c, eq.Q, *([rows.J, rows.gamma] if len(rows) else [])]
     forced = any(e != 0 for e in eq.Q)
     definitions: list[tuple[Expr, Expr]] = []
     if not simplify and max((tree_size(e) for part in parts for e in part.entries), default=0) > READABLE // 2:
@@ -98,6 +102,7 @@ def latex(equations: Equations, simplify: bool = False) -> str:
     if simplify:
         view_of = eq.to_sympy(simplify=True)
         views = [getattr(view_of, name) for name in ("N", "M", "c", "Q")]
+        views += [view_of.simplified(part) for part in parts[4:]]
     names = {
         to_sympy(s): symbol_latex(str(s.value)) for s in (*eq.q, *eq.u, *eq.parameters, *(s for s, _ in definitions))
     }
@@ -109,7 +114,7 @@ def latex(equations: Equations, simplify: bool = False) -> str:
         return r"\left[\begin{matrix}" + r"\\".join(names) + r"\end{matrix}\right]"
 
     q, u = ([str(s.value) for s in part] for part in (eq.q, eq.u))
-    N, M, c, Q = map(written, views)
+    N, M, c, Q = map(written, views[:4])
     lines = [f"{written(to_sympy(s))} &= {written(to_sympy(e))}" for s, e in definitions]
     drift = eq.kinematics.drift
     drifting = any(e != 0 for e in drift)
@@ -119,7 +124,15 @@ def latex(equations: Equations, simplify: bool = False) -> str:
         lines.append(f"{rates} &= {N} {column([symbol_latex(name) for name in u])}{rest}")
     force = f"{Q} + " if forced else ""
     tau = column([rf"\tau_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in u])
-    lines.append(f"{M} {column([symbol_latex(f'{name}_dot') for name in u])} + {c} &= {force}{tau}")
+    udot = column([symbol_latex(f"{name}_dot") for name in u])
+    reaction = ""
+    if len(rows):
+        J, gamma = map(written, views[4:])
+        lam = column([rf"\lambda_{{{k + 1}}}" for k in range(len(rows))])
+        reaction = f" + {written(views[4].T)} {lam}"
+    lines.append(f"{M} {udot} + {c} &= {force}{tau}{reaction}")
+    if len(rows):
+        lines.append(f"{J} {udot} + {gamma} &= 0")
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 

@@ -1,0 +1,118 @@
+"""Which constraints hold in what a command prints, and the accelerations that they leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from polhode.graph import evaluate
+from polhode.model import Model
+from polhode.model.constraints import described, rows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polhode.equations import Equations
+
+OFF = 1e-6  # m, rad, and these a second: a state that is further from its constraints is said to be off
+
+
+def bare(model: Model) -> Model:
+    """The same bodies and forces, without constraints and couplings."""
+    return replace(model, constraints=(), couplings=())
+
+
+def names_of(model: Model) -> list[str]:
+    """Names of the couplings and constraints of a model, in the order of their rows."""
+    return [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)]
+
+
+def listed(model: Model) -> str:
+    """Couplings and constraints in a line."""
+    couplings = [f"{c.name!r} ({c.coordinate} follows {c.of})" for c in model.couplings]
+    found = [
+        f"{c.name!r} ({described(c)}; {n} equation{'s' * (n > 1)})" for c in model.constraints for n in [rows_of(c)]
+    ]
+    every = couplings + found
+    return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")
+
+
+def statement(model: Model, whole: Model, consequence: str) -> str:
+    """Say what holds in a result, or what --bare left out; nothing for a model without constraints.
+
+    model       : what the result is of
+    whole       : the model of the file
+    consequence : what follows from it where constraints hold
+    """
+    if names_of(model):
+        return f"Holding {listed(model)}. {consequence}"
+    if names_of(whole):
+        return f"Left out by --bare: {listed(whole)}. This is the bare tree."
+    return ""
+
+
+def held(model: Model, whole: Model) -> dict[str, list[str]]:
+    """The same for programs."""
+    inside = names_of(model)
+    return {"holds": inside, "left_out": [name for name in names_of(whole) if name not in inside]}
+
+
+def rows_at(eq: Equations, given: dict[Any, Any], M: Any, b: Any) -> tuple[list[float], list[dict[str, Any]]]:
+    """Accelerations (nu,) at a state where the constraints hold, and their rows: residuals and reactions.
+
+    M udot = b + J^T lam,  J udot + gamma = 0, with lam of minimum norm where rows repeat.
+
+    given : values of q, u, t
+    M, b  : the inertia matrix and Q + tau - c, as numbers
+    """
+    import numpy as np
+
+    rows = eq.constraints
+    phi, psi, J, gamma = (np.asarray(evaluate(part, given)) for part in (rows.phi, rows.psi, rows.J, rows.gamma))
+    udot, lam, wanted = _solved(np.asarray(M), np.asarray(b), J, gamma)
+    gap = np.abs(J @ udot + gamma)
+    if (gap > 1e-6 * wanted).any():
+        row = int(np.argmax(gap - 1e-6 * wanted))
+        raise ValueError(
+            f"Constraint row {rows.labels[row]!r}: no acceleration satisfies it together with the others at this "
+            f"state, {gap[row]:.3g} is left. Give a state where the constraints hold, or --bare."
+        )
+    each = zip(rows.labels, rows.holonomic, phi, psi, lam, strict=True)
+    found = [
+        {"row": label, "position": float(x) if holonomic else None, "speed": float(v), "reaction": float(f)}
+        for label, holonomic, x, v, f in each
+    ]
+    return udot.tolist(), found
+
+
+def _solved(M: np.ndarray, b: np.ndarray, J: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Solve M udot - J^T lam = b, J udot = -gamma by least squares, every speed and row by its own size.
+
+    Returns udot, lam, and what each row might have been off without its reaction.
+    """
+    import numpy as np
+
+    inertia = np.abs(np.diag(M))
+    s = 1 / np.sqrt(np.where(inertia > 0, inertia, 1.0))
+    scaled = J * s
+    size = np.linalg.norm(scaled, axis=1)
+    r = 1 / np.where(size > 0, size, 1.0)
+    A = scaled * r[:, None]
+    n, m = len(b), len(gamma)
+    whole = np.block([[M * np.outer(s, s), -A.T], [A, np.zeros((m, m))]])
+    found = np.linalg.lstsq(whole, np.concatenate([b * s, -gamma * r]), rcond=1e-11)[0]
+    return found[:n] * s, found[n:] * r, size * np.linalg.norm(b * s) + np.abs(gamma) + 1e-12
+
+
+def rows_text(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows in columns, and a word where the state does not satisfy them."""
+    width = max(len("constraint"), *(len(row["row"]) for row in rows))
+    lines = ["", f"{'constraint':<{width}} {'phi':>13} {'psi':>13} {'reaction':>13}"]
+    for row in rows:
+        phi = f"{'':>13}" if row["position"] is None else f"{row['position'] + 0.0:13.6g}"
+        lines.append(f"{row['row']:<{width}} {phi} {row['speed'] + 0.0:13.6g} {row['reaction'] + 0.0:13.6g}")
+    off = [row["row"] for row in rows if max(abs(row["position"] or 0.0), abs(row["speed"])) > OFF]
+    if off:
+        shown = ", ".join(map(repr, off[:6])) + ", ..." * (len(off) > 6)
+        lines += ["", f"The state does not satisfy {shown}: phi and psi should be 0. `polhode simulate` closes loops."]
+    return lines
