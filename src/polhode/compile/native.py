@@ -42,8 +42,8 @@ def host() -> Host:
     )
 
 
-def object_code(ir: str) -> bytes:
-    """Compile IR text for this machine."""
+def object_code(ir: str, vectorised: bool = False) -> bytes:
+    """Compile IR text for this machine; its loops in the lanes of the processor, if that is wanted."""
     global compilations  # noqa: PLW0603 - a count of this process
     here = host()
     with _lock:
@@ -55,9 +55,19 @@ def object_code(ir: str) -> bytes:
         module.verify()  # a fault in our text is an error here, and would be an abort below
         module.triple = here.triple
         module.data_layout = str(machine.target_data)
+        if vectorised:
+            _vectorise(module, machine)
         code: bytes = machine.emit_object(module)
         compilations += 1
     return code
+
+
+def _vectorise(module: Any, machine: Any) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = tuning.loop_unrolling = tuning.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
 
 
 class Loaded:

@@ -19,7 +19,7 @@ import numpy as np
 
 _bits = Struct("=d").pack, Struct("=q").unpack
 _start = (c_char * 0).from_buffer  # of a contiguous array that may be written: a fifth of the time of `ctypes.data`
-_PLAIN = 0x001 | 0x400  # NumPy's flags for these two
+_PLAIN, _ALIGNED = 0x001 | 0x400, 0x100  # NumPy's flags
 
 
 def pack(values: Iterable[Any]) -> tuple[array[int], Hashable]:
@@ -39,7 +39,7 @@ def _packed(value: Any, words: list[int]) -> Hashable:
         flags = value.flags.num
         words.append(addressof(_start(value)) if flags & _PLAIN == _PLAIN else value.ctypes.data)
         words += value.shape
-        return value.dtype, value.ndim, flags
+        return value.dtype, value.ndim, flags & (_PLAIN | _ALIGNED)
     if value is None:
         return None
     if kind is float or kind is np.float64:

@@ -37,7 +37,7 @@ def sources() -> str:
 
 @lru_cache(maxsize=1)
 def index() -> dict[str, Any]:
-    """What is shipped: {"sources": hash, "kernels": {name: {layout: {"file", "digest", "returns"}}}}."""
+    """What is shipped: {"sources": hash, "kernels": {name: {layout: {"file", "digest", "returns", "vectorised"}}}}."""
     found: dict[str, Any] = json.loads(INDEX.read_bytes()) if INDEX.exists() else {"sources": "", "kernels": {}}
     return found
 
@@ -50,7 +50,9 @@ def is_current() -> bool:
 def find(name: str, layout: str) -> Callable[[int], Any] | None:
     """The function of a kernel for arguments of a layout, as called with the address of its words; None without."""
     entry = index()["kernels"].get(name, {}).get(layout) if is_current() else None
-    return entry and load(entry["digest"], entry["returns"], lambda: read(entry["file"]))
+    if entry is None:
+        return None
+    return load(entry["digest"], entry["returns"], lambda: read(entry["file"]), entry["vectorised"])
 
 
 def read(file: str) -> str:
@@ -58,15 +60,16 @@ def read(file: str) -> str:
     return lzma.decompress((FOLDER / file).read_bytes()).decode()
 
 
-def load(digest: str, returns: str, text: Callable[[], str]) -> Callable[[int], Any]:
+def load(digest: str, returns: str, text: Callable[[], str], vectorised: bool = False) -> Callable[[int], Any]:
     """Take the object code of IR from the cache, or make and keep it; the function `kernel` in it.
 
-    digest : of the text, which is only read when it is not in the cache
+    digest     : of the text, which is only read when it is not in the cache
+    vectorised : whether its loops are to run in lanes; that takes longer to compile
     """
-    name = cache.key("kernel", host().key(), digest)
+    name = cache.key("kernel", host().key(), digest, f"{vectorised}")
     code = cache.read(name)
     if code is None:
-        code = object_code(text())
+        code = object_code(text(), vectorised)
         cache.write(name, code)
     _loaded.append(Loaded(code))
     # ctypes lets go of the GIL during the call

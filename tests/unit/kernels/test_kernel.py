@@ -211,6 +211,7 @@ def test_the_layout_tells_apart_what_needs_other_code():
         found = [named([value]) for value in [*values, frozen]]
         assert len(set(found)) == len(found)
         assert named([np.ones(3), np.float64(2), np.int64(1)]) == named([np.ones(5), 3.0, 2])
+        assert named([np.ones((1, 4))]) == named([np.ones((3, 4))[:2]])  # columns in order, too; not its own data
     assert layout(values[9:10]) == "Inner(scale=float, table=f8[2])"
 
 
