@@ -1,6 +1,6 @@
-"""The equations of a machine with constraints as rows for native code, and the arrays it writes them to.
+"""The equations of a machine with constraints as rows for native code.
 
-Three forms, each a list of expressions in a fixed order:
+Three forms, each a list of expressions in the order of `kernels.constrained`:
 
     residuals : phi, psi, and the squares of the sizes they are measured by
     factors   : M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma
@@ -14,13 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from polhode.graph import Expr, Matrix, as_expr, substitute
 from polhode.graph.linear import LDL
-from polhode.kernels.factors import Factors
-from polhode.kernels.machine import Residuals
-from polhode.kernels.rows import Table
 from polhode.kinematics import Constraints, Kinematics
 from polhode.spatial import Inertia
 
@@ -65,26 +60,16 @@ class FactorRows:
         W = [[_dot(half[max(i, k)], B[min(i, k)]) for k in range(m)] for i in range(m)]
         r = [gamma + _dot(row, g) for gamma, row in zip(motion.rows.gamma, half, strict=True)]
         rho2 = [sum((e / M[j, j] for j, e in enumerate(row) if e != 0), _ZERO) for row in motion.rows.reference.rows()]
-        self.m = m
         self.order = factored.order
         self.b_index = [[j for j, e in enumerate(row) if e != 0] for row in B]
         self.l_index = [list(column) for column in factored.lower]
-        self.parts: dict[str, list[Expr]] = {
-            "carried": [*motion.carried],
-            "g": g,
-            "r": r,
-            "W": [e for row in W for e in row],
-            "B": [e for row in B for e in row if e != 0],
-            "L": [e for column in factored.lower for e in column.values()],
-            "pivots": factored.pivot,
-            "inertias": [M[j, j] for j in range(n)],
-            "rho2": rho2,
-            "moving": [*motion.moving],
-        }
-
-    @property
-    def rows(self) -> list[Expr]:
-        return [e for part in self.parts.values() for e in part]
+        entries_b = [e for row in B for e in row if e != 0]
+        entries_l = [e for column in factored.lower for e in column.values()]
+        inertias = [M[j, j] for j in range(n)]
+        self.rows: list[Expr] = [
+            *motion.carried, *g, *r, *(e for row in W for e in row), *entries_b, *entries_l,
+            *factored.pivot, *inertias, *rho2, *motion.moving,
+        ]  # fmt: skip
 
 
 def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
@@ -93,54 +78,6 @@ def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
         if e != 0 and f != 0:
             total = total + e * f
     return total
-
-
-def factors_room(found: FactorRows | None) -> Factors:
-    """Arrays for the factors; of no length where there are none."""
-    parts = {name: len(rows) for name, rows in found.parts.items()} if found else dict.fromkeys(_FACTORS, 0)
-    m = found.m if found else 0
-    b_index, l_index, order = (found.b_index, found.l_index, found.order) if found else ([], [], [])
-    out, views = _divided(parts)
-    views["W"] = views["W"].reshape(m, m)
-    return Factors(
-        out=out,
-        **views,
-        b_start=_starts(b_index),
-        b_index=_whole([j for row in b_index for j in row]),
-        l_start=_starts(l_index),
-        l_index=_whole([j for row in l_index for j in row]),
-        order=_whole(order),
-        F=np.zeros((m, m)),
-        chosen=np.zeros(m, dtype=np.int64),
-        lam=np.zeros(m),
-    )
-
-
-_FACTORS = ("carried", "g", "r", "W", "B", "L", "pivots", "inertias", "rho2", "moving")
-
-
-def another(factors: Factors) -> Factors:
-    """The same factors, with room for another choice of rows."""
-    return factors._replace(
-        F=np.zeros_like(factors.F), chosen=np.zeros_like(factors.chosen), lam=np.zeros_like(factors.lam)
-    )
-
-
-def _divided(parts: dict[str, int]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One array, and its parts by name."""
-    out, views, first = np.zeros(max(sum(parts.values()), 1)), {}, 0
-    for name, size in parts.items():
-        views[name] = out[first : first + size]
-        first += size
-    return out, views
-
-
-def _whole(values: Sequence[int]) -> np.ndarray:
-    return np.array(values, dtype=np.int64)
-
-
-def _starts(lists: Sequence[Sequence[int]]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
 
 
 def table_rows(motion: Motion) -> list[Expr]:
@@ -160,31 +97,6 @@ def only(rows: Matrix, chosen: Sequence[bool]) -> list[Expr]:
     return [e if on else _ZERO for row, on in zip(rows.rows(), chosen, strict=True) for e in row]
 
 
-def table_room(carried: int, n: int, m: int, moving: int, inertia: bool = True) -> Table:
-    """Arrays for a table of n speeds and m rows.
-
-    inertia : whether it has M; else it has only its diagonal, in place of b
-    """
-    k = n if inertia else 0
-    parts = {"carried": carried, "M": k * k, "b": n, "J": m * n, "gamma": m, "E2": m * n, "moving": moving}
-    out, views = _divided(parts)
-    for name, shape in (("M", (k, k)), ("J", (m, n)), ("E2", (m, n))):
-        views[name] = views[name].reshape(shape)
-    return Table(
-        out=out,
-        **views,
-        d=np.zeros(n),
-        rho=np.zeros(m),
-        table=np.zeros((max(m, 1), n + 2)),
-        rows=np.zeros(m, dtype=np.int64),
-        columns=np.zeros(n, dtype=np.int64),
-        normal=np.zeros((max(n, 1), n)),
-        step=np.zeros(n),
-        basis=np.zeros((n, m)),
-        lam=np.zeros(m),
-    )
-
-
 def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> list[Expr]:
     """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
 
@@ -198,12 +110,6 @@ def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> lis
         for row, at_rest in zip(rows.reference.rows() if len(rows) else (), reach, strict=False)
     ]
     return [*held.phi, *(rows.psi if len(rows) else []), *reach, *pace]
-
-
-def residual_room(held: int, rows: int) -> Residuals:
-    """Arrays for residuals."""
-    out, views = _divided({"phi": held, "psi": rows, "reach2": held, "pace2": rows})
-    return Residuals(out=out, **views)
 
 
 def inertias(kin: Kinematics) -> list[Expr]:

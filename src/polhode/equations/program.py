@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -12,7 +12,9 @@ import numpy as np
 
 from polhode.compile import Function, compile
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, substitute, symbol, vector
-from polhode.kernels.machine import ANY, Constrained, Machine, respond, strike
+from polhode.kernels.constrained import Constrained, make
+from polhode.kernels.hold import respond, strike
+from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
 from polhode.model import TIME
 from polhode.model.errors import closest
@@ -218,28 +220,29 @@ class Program:
         )
 
     def _constrained(self, active: Iterable[str] | None) -> Constrained:
-        m, nq, nu, nv = len(self.constraints), len(self.equations.q), len(self.equations.u), len(self.base.u)
-        rows, held = len(self.held), self.held
-        on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
-        about = np.array(held.holonomic, dtype=np.int64)
-        factors = native.factors_room(self._rows)
-        return Constrained(
-            rows=m,
-            active=on,
-            closing=on * about,
-            geometric=np.array(held.geometric, dtype=np.int64),
-            least=np.where(held.geometric, GEOMETRIC, GIVEN),
-            used=np.ones(rows, dtype=np.int64),
-            used_q=np.ones(rows, dtype=np.int64),
-            ranks=np.array([ANY, ANY, 0, 0, 0], dtype=np.int64),
-            residuals=native.residual_room(rows, m),
-            factors=factors,
-            factors_q=native.another(factors),
-            table=native.table_room(self._sizes[0], nu, m, self._sizes[1]),
-            closure=native.table_room(0, nv, rows, 0, inertia=False) if self.closure else native.table_room(0, 0, 0, 0),
-            trial=np.zeros(nq + max(nu, nv)),
-            moved=np.zeros(nq),
+        held, found = self.held, self._rows
+        b_index, l_index = (found.b_index, found.l_index) if found else ([], [])
+        made = make(
+            rows=len(self.constraints),
+            held=len(held),
+            n=len(self.equations.u),
+            joints=len(self.base.u) if self.closure else 0,
+            nq=len(self.equations.q),
+            carried=self._sizes[0],
+            moving=self._sizes[1],
+            b_entries=sum(map(len, b_index)),
+            l_entries=sum(map(len, l_index)),
         )
+        on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
+        parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
+        parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
+        if found:
+            parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}
+            parts |= {"l_start": _starts(l_index), "l_index": [j for row in l_index for j in row]}
+            parts["order"] = found.order
+        for name, values in parts.items():
+            made.view(name)[...] = values
+        return made
 
     def holding(self, active: Iterable[str] | None) -> set[str]:
         """The names of the constraints that hold; None for those that the model declares, all."""
@@ -251,6 +254,11 @@ class Program:
             if name not in known:
                 raise KeyError(f"active: there is no constraint {name!r}. {closest(name, known)}")
         return chosen | set(self.held.names[len(self.constraints) :])
+
+
+def _starts(lists: Sequence[Sequence[int]]) -> np.ndarray:
+    """Where each of several lists starts when they follow one another, and where the last one ends."""
+    return np.cumsum([0, *map(len, lists)])
 
 
 def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .hold import evaluate, settle
 from .kernel import inlined
-from .machine import NOT_FINITE, OK, evaluate, rates, settle
+from .machine import NOT_FINITE, OK, rates
 from .sizing import Rule
 from .stepping import Array, Room, combine, culprit, first_bad, hermite, weigh
 from .tableaus import Explicit

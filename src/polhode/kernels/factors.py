@@ -13,11 +13,9 @@ is a square of J; then nothing is decided here, and `rows` decides on J itself.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from .kernel import helper
+from .kernel import helper, inlined
 
 Array = np.ndarray
 
@@ -26,105 +24,72 @@ REPEATED = 1e-12  # the same, below which it repeats others
 LOST = 1e-8  # of what a row had: less has too few digits
 
 
-class Factors(NamedTuple):
-    """What native code writes, in its order, and room for the solution.
-
-    out     : all of it; the others are parts of it
-    carried : qdot, zdot, powers
-    g       : (n,), D^-1 L^-1 b
-    r       : (m,), J M^-1 b + gamma
-    W       : (m, m)
-    B, L    : entries that are not 0, of each row, of each column
-    pivots, inertias : (n,), D and the diagonal of M
-    rho2    : (m,), sum_j E_ij^2 / M_jj, the size that W_ii could have
-    moving  : (m,), minus the speeds of constraints that move by themselves, or empty
-
-    b_start, b_index : where each row of B starts, and the speeds of its entries
-    l_start, l_index, order : the same of the columns of L, and the order of elimination
-    F       : (m, m), the Cholesky factor of the independent rows of W, by its order
-    chosen  : those rows
-    lam     : (m,), room
-    """
-
-    out: Array
-    carried: Array
-    g: Array
-    r: Array
-    W: Array
-    B: Array
-    L: Array
-    pivots: Array
-    inertias: Array
-    rho2: Array
-    moving: Array
-    b_start: Array
-    b_index: Array
-    l_start: Array
-    l_index: Array
-    order: Array
-    F: Array
-    chosen: Array
-    lam: Array
-
-
-@helper
-def is_definite(f: Factors) -> bool:
+@inlined
+def is_definite(pivots: Array, inertias: Array) -> bool:
     """Tell whether M has an inverse with digits; not so for links without mass, and for NaN."""
-    for j in range(f.pivots.size):  # noqa: SIM110 - Numba has no all() of this kind
-        if not f.pivots[j] > 1e-13 * f.inertias[j]:
+    for j in range(pivots.size):  # noqa: SIM110 - Numba has no all() of this kind
+        if not pivots[j] > 1e-13 * inertias[j]:
             return False
     return True
 
 
 @helper
-def choose(f: Factors, active: Array, geometric: Array) -> int:
-    """Factor W of the active rows that are independent, in their order; how many, or -1 where W cannot tell."""
+def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, chosen: Array) -> int:
+    """Factor W of the active rows that are independent, in their order; how many, or -1 where W cannot tell.
+
+    F holds the inverses of its diagonal.
+    """
     count = 0
-    for i in range(f.r.size):
+    for i in range(rho2.size):
         if not active[i]:
             continue
-        left = f.W[i, i]
+        left = W[i, i]
         for k in range(count):
-            total = f.W[i, f.chosen[k]]
+            total = W[i, chosen[k]]
             for l in range(k):
-                total -= f.F[count, l] * f.F[k, l]
-            total *= f.F[k, k]  # holds the inverse
-            f.F[count, k] = total
+                total -= F[count, l] * F[k, l]
+            total *= F[k, k]
+            F[count, k] = total
             left -= total * total
-        if left > INDEPENDENT * f.rho2[i] and left > LOST * f.W[i, i]:
-            f.F[count, count] = 1.0 / np.sqrt(left)
-            f.chosen[count] = i
+        if left > INDEPENDENT * rho2[i] and left > LOST * W[i, i]:
+            F[count, count] = 1.0 / np.sqrt(left)
+            chosen[count] = i
             count += 1
-        elif not (left <= REPEATED * f.rho2[i] and (geometric[i] or f.rho2[i] == 0.0)):
+        elif not (left <= REPEATED * rho2[i] and (geometric[i] or rho2[i] == 0.0)):
             return -1
     return count
 
 
 @helper
-def react(f: Factors, count: int, right: Array) -> None:
+def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None:
     """Solve W lam = -right on the chosen rows; lam[k] belongs to row chosen[k]."""
     for k in range(count):
-        total = -right[f.chosen[k]]
+        total = -right[chosen[k]]
         for l in range(k):
-            total -= f.F[k, l] * f.lam[l]
-        f.lam[k] = total * f.F[k, k]
+            total -= F[k, l] * lam[l]
+        lam[k] = total * F[k, k]
     for k in range(count - 1, -1, -1):
-        total = f.lam[k]
+        total = lam[k]
         for l in range(k + 1, count):
-            total -= f.F[l, k] * f.lam[l]
-        f.lam[k] = total * f.F[k, k]
+            total -= F[l, k] * lam[l]
+        lam[k] = total * F[k, k]
 
 
 @helper
-def push(f: Factors, count: int, out: Array) -> None:
-    """out = L^-T (out + B lam): where out was D^-1 L^-1 b, the motion of b and the reactions."""
+def pull(B: Array, start: Array, index: Array, chosen: Array, count: int, lam: Array, out: Array) -> None:
+    """out += B lam, of the chosen rows."""
     for k in range(count):
-        i = f.chosen[k]
-        for e in range(f.b_start[i], f.b_start[i + 1]):
-            out[f.b_index[e]] += f.B[e] * f.lam[k]
-    for a in range(f.order.size - 1, -1, -1):
-        k = f.order[a]
+        i = chosen[k]
+        for e in range(start[i], start[i + 1]):
+            out[index[e]] += B[e] * lam[k]
+
+
+@helper
+def push(L: Array, start: Array, index: Array, order: Array, out: Array) -> None:
+    """out = L^-T out."""
+    for a in range(order.size - 1, -1, -1):
+        k = order[a]
         total = out[k]
-        for e in range(f.l_start[k], f.l_start[k + 1]):
-            total -= f.L[e] * out[f.l_index[e]]
+        for e in range(start[k], start[k + 1]):
+            total -= L[e] * out[index[e]]
         out[k] = total

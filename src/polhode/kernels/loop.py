@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import explicit, stiff
+from .hold import start
 from .kernel import inlined, kernel
-from .machine import OK, start
+from .machine import OK
 from .record import begin, is_due, record
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
 from .stepping import DONE, FULL, MORE, Array, Room

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .hold import settle
 from .kernel import helper, inlined
-from .machine import OK, settle
+from .machine import OK
 from .stepping import Array, Room, between, copy
 
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .hold import evaluate
 from .kernel import helper, inlined
-from .machine import NOT_FINITE, OK, evaluate
+from .machine import NOT_FINITE, OK
 from .stepping import COLLAPSE, Array, Room, copy, first_bad
 
 _SAFETY = 0.9

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from .explicit import arrive
+from .hold import evaluate
 from .kernel import helper, inlined
-from .machine import NOT_FINITE, OK, evaluate
+from .machine import NOT_FINITE, OK
 from .stepping import Array, Room, combine, copy, culprit, first_bad
 from .tableaus import Rosenbrock
 

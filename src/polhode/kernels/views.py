@@ -45,6 +45,38 @@ def flat(typing_context: Any, array: Any) -> Any:
     return seen(array), codegen
 
 
+@Intrinsic
+def part(typing_context: Any, array: Any, first: Any, size: Any) -> Any:
+    """See `size` entries of a contiguous array, from the one at `first`; nothing is checked."""
+    return _part(array, (first, size))
+
+
+@Intrinsic
+def square(typing_context: Any, array: Any, first: Any, rows: Any, columns: Any) -> Any:
+    """The same as a matrix, (rows, columns)."""
+    return _part(array, (first, rows, columns))
+
+
+def _part(array: Any, places: tuple[Any, ...]) -> Any:
+    from numba import types
+
+    _require_contiguous("part", array)
+    seen = types.Array(array.dtype, len(places) - 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        first, *shape = [
+            context.cast(builder, v, kind, types.intp) for v, kind in zip(values[1:], signature.args[1:], strict=True)
+        ]
+        source, made = (
+            context.make_array(array)(context, builder, values[0]),
+            context.make_array(seen)(context, builder),
+        )
+        fill_array(context, builder, made, builder.gep(source.data, [first]), shape, source.meminfo)
+        return made._getvalue()
+
+    return seen(array, *places), codegen
+
+
 def _require_contiguous(name: str, array: Any) -> None:
     if getattr(array, "layout", None) != "C":
         raise TypeError(f"{name}: expected a contiguous array, found {array}.")

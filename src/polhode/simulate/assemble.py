@@ -10,7 +10,7 @@ import numpy as np
 from polhode.equations import Dynamics, formulate
 from polhode.equations.native import SLOW
 from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
-from polhode.kernels.machine import LOOSE
+from polhode.kernels.hold import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from polhode.equations.program import Program
-from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Constrained, Machine, evaluate
+from polhode.kernels.constrained import Constrained
+from polhode.kernels.hold import evaluate
+from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
 from polhode.trajectory import Outcome
 
@@ -27,11 +29,11 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
         remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
     elif status == LOST and held is not None:
-        culprit = _furthest(program.held.labels, held.residuals.phi, held.residuals.reach2, held.closing)
+        culprit = _furthest(program.held.labels, held, "phi", "reach2", "closing")
         reason = f"constraint {culprit!r} can no longer be satisfied."
         remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
     elif status == TORN and held is not None:
-        culprit = _furthest(program.constraints.labels, held.residuals.psi, held.residuals.pace2, held.active)
+        culprit = _furthest(program.constraints.labels, held, "psi", "pace2", "active")
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
     elif held is not None and (strained := _strained(program, machine, held, t, x)) is not None:
@@ -46,13 +48,14 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
 
 def _idle(program: Program, held: Constrained) -> str:
     """The speed with the least inertia, where the loops found none."""
-    sizes = np.abs(held.table.M / held.table.d).max(axis=1)  # it was left in the units of the table
+    sizes = np.abs(held.view("M") / held.view("d")[: len(program.equations.u)]).max(axis=1)  # M is in units of d
     return str(program.equations.u[int(np.argmin(sizes))].value)
 
 
-def _furthest(labels: tuple[str, ...], residual: np.ndarray, size2: np.ndarray, active: np.ndarray) -> str:
+def _furthest(labels: tuple[str, ...], held: Constrained, residual: str, size2: str, active: str) -> str:
     """The constraint that is furthest off where the loops gave up."""
-    off = np.abs(residual) / np.sqrt(np.maximum(size2, 1e-300)) * active[: len(labels)]
+    sizes = np.sqrt(np.maximum(held.view(size2), 1e-300))
+    off = np.abs(held.view(residual)) / sizes * held.view(active)[: len(labels)]
     return labels[int(np.argmax(np.where(np.isnan(off), np.inf, off)))]
 
 
@@ -60,15 +63,18 @@ def _strained(program: Program, machine: Machine, held: Constrained, t: float, x
     """The constraint that hardly determines a speed any more."""
     if program.table is None:
         return None
-    at = np.array([t])
-    w = held.table
-    w.out[:] = program.table(at, x, machine.tau, machine.p)
-    inertias = np.diagonal(w.M)
+    found = held.view("t_carried").size, held.view("M").size + held.view("b").size
+    table = program.table(np.array([t]), x, machine.tau, machine.p)
+    M, J, E2 = held.view("M"), held.view("J"), held.view("E2")
+    first, size = sum(found), J.size
+    M = table[found[0] : found[0] + M.size].reshape(M.shape)
+    J, E2 = (table[k : k + size].reshape(J.shape) for k in (first, first + size + len(J)))
+    inertias = np.diagonal(M)
     units = np.sqrt(np.where(inertias > 0, inertias, 1.0))
-    size = np.sqrt((w.E2 / units**2).sum(axis=1))
-    rows, sizes, _ = np.linalg.svd(w.J / units / np.where(size > 0, size, 1.0)[:, None])
+    reference = np.sqrt((E2 / units**2).sum(axis=1))
+    rows, sizes, _ = np.linalg.svd(J / units / np.where(reference > 0, reference, 1.0)[:, None])
     evaluate(machine, t, x.copy(), np.zeros_like(x), True)
-    rank = int(held.used[: len(program.constraints)].sum())
+    rank = int(held.view("used")[: len(program.constraints)].sum())
     if not rank or sizes[rank - 1] > JAMMED * sizes[0]:
         return None
     return program.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]

@@ -15,8 +15,9 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
+from polhode.kernels.hold import LOOSE, evaluate, settle
 from polhode.kernels.loop import METHODS, Method, advance, room_of
-from polhode.kernels.machine import LOOSE, NOT_FINITE, OK, RANK, Machine, evaluate, settle
+from polhode.kernels.machine import NOT_FINITE, OK, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
@@ -305,7 +306,7 @@ class _Run:
                 "seconds": self.seconds,
             }
             | (
-                {"constraint rows": m, "independent": int(machine.constrained.ranks[RANK])}
+                {"constraint rows": m, "independent": int(machine.constrained.places[0]["rank"])}
                 if machine.constrained and m
                 else {}
             ),

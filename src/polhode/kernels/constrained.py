@@ -1,0 +1,106 @@
+"""Constraints of a machine as kernels see them: two arrays, and a record of what lies where in them.
+
+Kernels pass this around as three arrays; a NamedTuple of all its parts would be copied at every call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+# sizes: rows among the speeds, these and the embedded ones; speeds, speeds of the joints where they are others,
+# the larger of both; coordinates; entries beside the accelerations, of constraints that move by themselves;
+# entries of B and L that are not 0
+SIZES = "rows held n joints most nq carried moving b_entries l_entries".split()
+
+REALS: dict[str, tuple[str, ...]] = {
+    # native code: residuals and the squares of the sizes they are measured by
+    "phi": ("held",), "psi": ("rows",), "reach2": ("held",), "pace2": ("rows",),
+    # native code: M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma;
+    # D and the diagonal of M; what W_ii could be; minus the speeds of constraints that move by themselves
+    "f_carried": ("carried",), "g": ("n",), "r": ("rows",), "W": ("rows", "rows"), "B": ("b_entries",),
+    "L": ("l_entries",), "pivots": ("n",), "inertias": ("n",), "rho2": ("rows",), "f_moving": ("moving",),
+    # native code: the equations, and the reference of J
+    "t_carried": ("carried",), "M": ("n", "n"), "b": ("n",), "J": ("rows", "n"), "gamma": ("rows",),
+    "E2": ("rows", "n"), "t_moving": ("moving",),
+    # native code: positions in the speeds of the joints, where the equations have others
+    "joint_inertias": ("joints",), "joint_J": ("held", "joints"), "joint_phi": ("held",),
+    "joint_E2": ("held", "joints"),
+    # the least of its reference that a row must have of its own
+    "least": ("held",),
+    # Cholesky factors and reactions of the rows chosen in W, of all and of those about positions
+    "F": ("rows", "rows"), "lam_f": ("rows",), "F_q": ("rows", "rows"), "lam_q": ("rows",),
+    # elimination: 1 / sqrt of the inertia of each speed, the size of each row in these units, the table, room
+    "d": ("most",), "rho": ("held",), "table": ("held", "most +2"), "normal": ("most", "most"),
+    "step": ("most",), "basis": ("most", "held"), "lam": ("held",),
+    # coordinates and a small motion, and how it changes them
+    "trial": ("nq +most",), "moved": ("nq",),
+}  # fmt: skip
+
+WHOLES: dict[str, tuple[str, ...]] = {
+    # rows that hold, those of them that are about positions, those with coefficients from geometry;
+    # those found independent, of all and of those about positions
+    "active": ("held",), "closing": ("held",), "geometric": ("held",), "used": ("held",), "used_q": ("held",),
+    # rows chosen in W; where each row of B and each column of L starts, the speeds of their entries; the order of L
+    "chosen": ("rows",), "chosen_q": ("rows",), "b_start": ("rows +1",), "b_index": ("b_entries",),
+    "l_start": ("n +1",), "l_index": ("l_entries",), "order": ("n",),
+    # the order of rows and speeds in the elimination; the first ones are dependent
+    "places": ("held",), "columns": ("most",),
+}  # fmt: skip
+
+# independent rows where an attempt began, and where its step did; whether the factors are those of a state
+# nearby; rows chosen in them among the speeds and among positions, or one of the next two; rows of
+# the last elimination; ANY
+STATE = "rank started nearby count count_q eliminated any".split()
+UNKNOWN, UNDECIDED = -2, -1
+ANY = 1 << 30  # as a rank: no step has begun
+
+
+class Places(ctypes.Structure):
+    """Sizes, where each part starts, and what is known of the last evaluation; see above."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in (*SIZES, *REALS, *WHOLES, *STATE))
+
+
+class Constrained(NamedTuple):
+    """The arrays with all parts, and the record, (1,), of Places."""
+
+    real: Array
+    whole: Array
+    places: Array
+
+    def view(self, name: str) -> Array:
+        """A part by its name."""
+        parts = REALS if name in REALS else WHOLES
+        shape = _shape(parts[name], {size: int(self.places[0][size]) for size in SIZES})
+        first = int(self.places[0][name])
+        source = self.real if name in REALS else self.whole
+        return source[first : first + math.prod(shape)].reshape(shape)
+
+
+def make(**sizes: int) -> Constrained:
+    """Room for constraints of these sizes."""
+    places = np.zeros(1, dtype=np.dtype(Places))
+    sizes["most"] = max(sizes["n"], sizes["joints"])
+    for name in SIZES:
+        places[0][name] = sizes[name]
+    totals = []
+    for parts in (REALS, WHOLES):
+        first = 0
+        for name, terms in parts.items():
+            places[0][name] = first
+            first += math.prod(_shape(terms, sizes))
+        totals.append(max(first, 1))
+    found = Constrained(np.zeros(totals[0]), np.zeros(totals[1], dtype=np.int64), places)
+    places[0]["rank"] = places[0]["started"] = places[0]["any"] = ANY
+    return found
+
+
+def _shape(terms: tuple[str, ...], sizes: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of a part; "n +1" is a size and one more."""
+    return tuple(sum(sizes[word] if word in sizes else int(word) for word in term.split(" +")) for term in terms)

@@ -1,0 +1,457 @@
+"""Constraints that hold: accelerations and reactions, states brought back, impulses.
+
+Which rows are independent is decided from the state alone. The record only keeps, through
+a step, how many they were where it began: between steps a state is off its constraints, and
+rows that repeat others would seem to say something new.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polhode.compile.invoke import invoke
+
+from .constrained import UNDECIDED, UNKNOWN
+from .embed import eliminate, recombine, shortest, weights
+from .factors import choose, is_definite, pull, push, react
+from .kernel import helper, inlined, kernel
+from .machine import (
+    CLOSURE,
+    CONTROL,
+    FACTORS,
+    FLOW,
+    LOST,
+    MOVES,
+    NOT_FINITE,
+    OK,
+    RESIDUALS,
+    SINGULAR,
+    TABLE,
+    TORN,
+    bring_to_length,
+)
+from .rows import gather, mark, scale
+from .stepping import copy, fill
+from .views import part, square
+
+# residuals are measured by the motion that the reference of their row allows
+EXACT = 2e-15  # of positions: needs no correction
+ALONG = 1e-14  # the same of speeds
+GOOD = 1e-9  # the largest of positions that may be left
+FAIR = 1e-6  # the same of speeds
+LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
+STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
+
+
+@kernel
+def evaluate(m: Any, t: float, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
+    """Write the rate of change of x at time t to dx; OK, or what went wrong.
+
+    settled : whether x satisfies its constraints, as where a step starts; not so between
+    """
+    m.time[0] = t
+    if m.code[CONTROL]:
+        invoke(m.code[CONTROL], m.time, x, m.tau)
+    return _flow(m, m.constrained, x, dx, bool(settled))  # a literal would be compiled apart
+
+
+@inlined
+def _flow(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
+    if h is None:
+        invoke(m.code[FLOW], m.time, x, m.tau, m.p, dx, m.work)
+        return OK
+    return _constrained(m, h, x, dx, settled)
+
+
+@inlined
+def start(h: Any, again: bool) -> None:
+    """Note how many rows hold where a step starts; with `again`, go back to that for another attempt."""
+    if h is not None:
+        s = h.places[0]
+        if again:
+            s.rank = s.started
+        else:
+            s.started = s.rank
+
+
+@helper
+def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
+    """The rate of change where constraints hold: by the factors of M, or by embedding."""
+    s = h.places[0]
+    if not s.rows:
+        invoke(m.code[FLOW], m.time, x, m.tau, m.p, dx, m.work)
+        return OK
+    if m.code[FACTORS]:
+        _factor(m, h, x)
+        F, lam, chosen = _room(h, s.F, s.lam_f, s.chosen)
+        count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen)
+        if count >= 0 and (settled or count <= s.rank):
+            if settled:
+                s.rank = count
+            udot = dx[m.nq : m.nq + m.nu]
+            copy(part(h.real, s.g, s.n), udot)
+            _push(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
+            _carry(m, part(h.real, s.f_carried, s.carried), dx)
+            if s.moving:
+                moving = part(h.real, s.f_moving, s.moving)
+                power = 0.0
+                for k in range(count):
+                    power += lam[k] * moving[chosen[k]]
+                dx[dx.size - 1] = power
+            return OK
+    return _embedded(m, h, x, dx, settled)
+
+
+@inlined
+def _carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
+    """Write the rates of q, z and w; that of the work of constraints, the last of w, is not among them."""
+    for i in range(m.nq):
+        dx[i] = carried[i]
+    for i in range(m.nq, carried.size):
+        dx[i + m.nu] = carried[i]
+
+
+@inlined
+def _factor(m: Any, h: Any, x: np.ndarray) -> None:
+    """Have the factors of a state."""
+    s = h.places[0]
+    invoke(m.code[FACTORS], m.time, x, m.tau, m.p, part(h.real, s.f_carried, 1), m.work)
+    s.nearby = is_definite(part(h.real, s.pivots, s.n), part(h.real, s.inertias, s.n))
+    s.count = s.count_q = UNKNOWN
+
+
+@inlined
+def _room(h: Any, F: int, lam: int, chosen: int) -> Any:
+    """Room for the rows chosen in W: their Cholesky factor, their reactions, and which they are."""
+    rows = h.places[0].rows
+    return square(h.real, F, rows, rows), part(h.real, lam, rows), part(h.whole, chosen, rows)
+
+
+@helper
+def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen: np.ndarray) -> int:
+    """The number of rows that are independent, marked as used; UNDECIDED where the factors do not tell."""
+    s = h.places[0]
+    if not s.nearby:
+        return UNDECIDED
+    W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
+    count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen)
+    if count >= 0:
+        mark(used, chosen, count)
+    return count
+
+
+@helper
+def _push(
+    h: Any, F: np.ndarray, chosen: np.ndarray, count: int, right: np.ndarray, lam: np.ndarray, out: np.ndarray
+) -> None:
+    """out = L^-T (out + B lam) with W lam = -right: where out was D^-1 L^-1 b, the motion of b and the reactions."""
+    s = h.places[0]
+    react(F, chosen, count, right, lam)
+    B, start_b = part(h.real, s.B, s.b_entries), part(h.whole, s.b_start, s.rows + 1)
+    pull(B, start_b, part(h.whole, s.b_index, s.b_entries), chosen, count, lam, out)
+    L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
+    push(L, start_l, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), out)
+
+
+@helper
+def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
+    """The rate of change by embedding: the decision on J itself, and no inverse of M."""
+    s = h.places[0]
+    invoke(m.code[TABLE], m.time, x, m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
+    s.nearby = 0
+    active, used = part(h.whole, s.active, s.held), part(h.whole, s.used, s.held)
+    rank = _eliminated(h, active, used, part(h.real, s.gamma, s.rows), s.any if settled else s.rank)
+    if settled:
+        s.rank = rank
+    udot = dx[m.nq : m.nq + m.nu]
+    if not _recombined(h, rank, udot):
+        for i in range(s.t_carried, s.t_moving):
+            if not abs(h.real[i]) < np.inf:
+                return NOT_FINITE
+        return SINGULAR
+    if s.moving:
+        _react(h, rank, udot)
+    d = part(h.real, s.d, s.n)
+    for j in range(s.n):
+        udot[j] *= d[j]
+    _carry(m, part(h.real, s.t_carried, s.carried), dx)
+    if s.moving:
+        lam, moving = part(h.real, s.lam, s.rows), part(h.real, s.t_moving, s.moving)
+        power = 0.0
+        for i in range(s.rows):
+            power += lam[i] * moving[i]
+        dx[dx.size - 1] = power
+    return OK
+
+
+@helper
+def _eliminated(h: Any, active: np.ndarray, used: np.ndarray, right: np.ndarray, expected: int) -> int:
+    """Eliminate the independent rows of J v = -right, in the units of the table; return how many, marked as used."""
+    s = h.places[0]
+    J, E2 = square(h.real, s.J, s.rows, s.n), square(h.real, s.E2, s.rows, s.n)
+    M, inertias = square(h.real, s.M, s.n, s.n), part(h.real, s.step, s.n)
+    for j in range(s.n):
+        inertias[j] = M[j, j]
+    return _ranked(h, active, used, J, E2, inertias, right, expected)
+
+
+@helper
+def _ranked(
+    h: Any, active: np.ndarray, used: np.ndarray, J: np.ndarray, E2: np.ndarray, inertias: np.ndarray,
+    right: np.ndarray, expected: int,
+) -> int:  # fmt: skip
+    s = h.places[0]
+    m, n = J.shape
+    d, rho, least = part(h.real, s.d, n), part(h.real, s.rho, m), part(h.real, s.least, s.held)
+    table, places = square(h.real, s.table, m, n + 2), part(h.whole, s.places, m)
+    scale(J, E2, active, inertias, d, rho)
+    count = gather(J, d, rho, active, least, right, table, places)
+    rank = eliminate(table, places, part(h.whole, s.columns, n), count, min(count, n), least, expected, STRONG)
+    mark(used, places, rank)
+    return rank
+
+
+@helper
+def _recombined(h: Any, rank: int, out: np.ndarray) -> bool:
+    """Solve M out = b on the motions that the eliminated rows allow, all in the units of the table."""
+    s = h.places[0]
+    n = s.n
+    M, b, d = square(h.real, s.M, n, n), part(h.real, s.b, n), part(h.real, s.d, n)
+    for i in range(n):
+        b[i] *= d[i]
+        for j in range(n):
+            M[i, j] *= d[i] * d[j]
+    table, columns = square(h.real, s.table, s.rows, n + 2), part(h.whole, s.columns, n)
+    return recombine(M, b, table, columns, rank, square(h.real, s.normal, n, n), part(h.real, s.step, n), out)
+
+
+@helper
+def _react(h: Any, rank: int, v: np.ndarray) -> None:
+    """Write the reactions lam of J^T lam = M v - b, in the units of the table, for all rows; of least size.
+
+    The least of sum (rho_i lam_i)^2: rows of a group have one rho, so it does not depend on axes.
+    """
+    s = h.places[0]
+    m, n = s.rows, s.n
+    M, b, d = square(h.real, s.M, n, n), part(h.real, s.b, n), part(h.real, s.d, n)
+    J, rho = square(h.real, s.J, m, n), part(h.real, s.rho, m)
+    active, columns = part(h.whole, s.active, m), part(h.whole, s.columns, n)
+    right, basis, lam = part(h.real, s.step, n), square(h.real, s.basis, n, m), part(h.real, s.lam, m)
+    for k in range(rank):
+        j = columns[k]
+        right[k] = -b[j]
+        for i in range(n):
+            right[k] += M[j, i] * v[i]
+        for i in range(m):
+            basis[k, i] = J[i, j] * d[j] / rho[i] if active[i] and rho[i] > 0.0 else 0.0
+    weights(basis, right, rank, m, lam)
+    for i in range(m):
+        lam[i] = lam[i] / rho[i] if rho[i] > 0.0 else 0.0
+
+
+@kernel
+def settle(m: Any, t: float, x: np.ndarray) -> int:
+    """Bring a state back to where it belongs: unit quaternions, closed loops, speeds along them."""
+    bring_to_length(m, x)
+    return _back(m, m.constrained, t, x)
+
+
+@inlined
+def _back(m: Any, h: Any, t: float, x: np.ndarray) -> int:
+    if h is None:
+        return OK
+    return _projected(m, h, t, x)
+
+
+@helper
+def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
+    """Close the loops and turn the speeds along them, by motions of least kinetic energy.
+
+    Newton's method with the factors of the last evaluation, which was nearby; with new ones where
+    they do not help.
+    """
+    s = h.places[0]
+    trial, moved = part(h.real, s.trial, s.nq + s.most), part(h.real, s.moved, s.nq)
+    _measure(m, h, t, x)
+    off, aslant = _furthest(h, True, False), _furthest(h, False, False)
+    still = 0
+    for _ in range(30):
+        if off <= EXACT and aslant <= ALONG:
+            break
+        for which in range(2):  # positions, then speeds
+            if (off > EXACT) if which == 0 else (aslant > ALONG):
+                if not _towards(m, h, t, x, which == 0):
+                    return LOST if which == 0 else TORN
+                if which == 0:
+                    invoke(m.code[MOVES], m.time, trial, m.p, moved, m.work)
+                else:
+                    for i in range(m.nu):
+                        x[m.nq + i] += trial[m.nq + i]
+        if off > EXACT:
+            for i in range(m.nq):
+                x[i] += moved[i]
+            bring_to_length(m, x)
+        _measure(m, h, t, x)
+        before, slant = off, aslant
+        off, aslant = _furthest(h, True, False), _furthest(h, False, False)
+        if off > 0.1 * before or aslant > 0.1 * slant:
+            s.nearby = 0
+        if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
+            still += 1
+            if (off <= GOOD and aslant <= FAIR) or still > 3:
+                break
+    if not (off <= GOOD and _furthest(h, True, True) <= LOOSE):
+        return LOST
+    if not (aslant <= FAIR and _furthest(h, False, True) <= LOOSE):
+        return TORN
+    return OK
+
+
+@inlined
+def _measure(m: Any, h: Any, t: float, x: np.ndarray) -> None:
+    m.time[0] = t
+    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, h.places[0].phi, 1), m.work)
+
+
+@helper
+def _furthest(h: Any, positions: bool, repeated: bool) -> float:
+    """The largest residual of the rows that hold, in units of its size; infinite where one is NaN.
+
+    repeated : of all of them; else of those that were found independent
+    """
+    s = h.places[0]
+    m = s.held if positions else s.rows
+    residual = part(h.real, s.phi if positions else s.psi, m)
+    size2 = part(h.real, s.reach2 if positions else s.pace2, m)
+    active = part(h.whole, s.closing if positions else s.active, m)
+    used = part(h.whole, s.used_q if positions else s.used, m)
+    worst = 0.0
+    for i in range(m):
+        if active[i] and (repeated or used[i]):
+            squared = residual[i] * residual[i]
+            if not squared <= 1e-200:
+                ratio = squared / size2[i]
+                worst = max(worst, ratio) if ratio == ratio else np.inf
+    return np.sqrt(worst)
+
+
+@helper
+def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
+    """Write the motion of least kinetic energy that removes the residuals to the end of `trial`.
+
+    positions : those of positions, with the coordinates before it; else those of speeds
+    """
+    s = h.places[0]
+    trial = part(h.real, s.trial, s.nq + s.most)
+    m.time[0] = t
+    if positions:
+        for i in range(m.nq):
+            trial[i] = x[i]
+        if m.code[CLOSURE]:
+            return _closed(m, h, x)
+    v = trial[m.nq : m.nq + m.nu]
+    right = part(h.real, s.phi if positions else s.psi, s.rows)
+    active = part(h.whole, s.closing if positions else s.active, s.held)
+    used = part(h.whole, s.used_q if positions else s.used, s.held)
+    if m.code[FACTORS]:
+        if not s.nearby:
+            _factor(m, h, x)
+        places = (s.F_q, s.lam_q, s.chosen_q) if positions else (s.F, s.lam_f, s.chosen)
+        F, lam, chosen = _room(h, places[0], places[1], places[2])
+        count = s.count_q if positions else s.count
+        if count == UNKNOWN:
+            count = _choose(h, active, used, F, chosen)
+            if positions:
+                s.count_q = count
+            else:
+                s.count = count
+        if count >= 0 and (positions or count <= s.rank):
+            fill(v, 0.0)
+            _push(h, F, chosen, count, right, lam, v)
+            return True
+    invoke(m.code[TABLE], m.time, x, m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
+    return _still(h, active, used, right, s.rank, v)
+
+
+@helper
+def _still(h: Any, active: np.ndarray, used: np.ndarray, right: np.ndarray, expected: int, v: np.ndarray) -> bool:
+    """Write the motion v of least kinetic energy with J v = -right, from the table; False where there is none."""
+    s = h.places[0]
+    rank = _eliminated(h, active, used, right, expected)
+    fill(part(h.real, s.b, s.n), 0.0)
+    if not _recombined(h, rank, v):
+        return False
+    s.eliminated = rank
+    d = part(h.real, s.d, s.n)
+    for j in range(s.n):
+        v[j] *= d[j]
+    return True
+
+
+@helper
+def _closed(m: Any, h: Any, x: np.ndarray) -> bool:
+    """The motion to the positions in the speeds of the joints: of least size by their inertias."""
+    s = h.places[0]
+    n = s.joints
+    invoke(m.code[CLOSURE], m.time, x, m.p, part(h.real, s.joint_inertias, 1), m.work)
+    J, E2 = square(h.real, s.joint_J, s.held, n), square(h.real, s.joint_E2, s.held, n)
+    active, used = part(h.whole, s.closing, s.held), part(h.whole, s.used_q, s.held)
+    rank = _ranked(h, active, used, J, E2, part(h.real, s.joint_inertias, n), part(h.real, s.phi, s.held), s.any)
+    v, d = part(h.real, s.trial + m.nq, n), part(h.real, s.d, n)
+    table, columns = square(h.real, s.table, s.held, n + 2), part(h.whole, s.columns, n)
+    if not shortest(table, columns, rank, square(h.real, s.normal, n, n), part(h.real, s.step, n), v):
+        return False
+    for j in range(n):
+        v[j] *= d[j]
+    return True
+
+
+@kernel
+def respond(m: Any, t: np.ndarray, x: np.ndarray, tau: np.ndarray, dx: np.ndarray, lam: np.ndarray) -> None:
+    """Write the rate of change and the reactions, J^T lam, of many states that satisfy their constraints: a row each.
+
+    Of reactions that are not determined, where rows repeat others, the least. NaN where a state has no rate.
+    """
+    h = m.constrained
+    s = h.places[0]
+    for k in range(len(t)):
+        copy(tau[k], m.tau)
+        m.time[0] = t[k]
+        if _embedded(m, h, x[k], dx[k], k >= 0) != OK:
+            fill(dx[k], np.nan)
+            fill(lam[k], np.nan)
+            continue
+        v, d = part(h.real, s.normal, s.n), part(h.real, s.d, s.n)
+        for j in range(s.n):
+            v[j] = dx[k, m.nq + j] / d[j]
+        _react(h, s.rank, v)
+        copy(part(h.real, s.lam, s.rows), lam[k])
+
+
+@kernel
+def strike(m: Any, t: np.ndarray, x: np.ndarray, restitution: float, after: np.ndarray, impulse: np.ndarray) -> None:
+    """Write the speeds after the active rows were imposed at states, and their impulses: a row each.
+
+    M (u+ - u-) = J^T impulse,  psi(u+) = -restitution psi(u-).  Reference: [Gillespie, section 4, block 5].
+    """
+    h = m.constrained
+    s = h.places[0]
+    psi, d = part(h.real, s.psi, s.rows), part(h.real, s.d, s.n)
+    v = part(h.real, s.trial, s.n)
+    active, used = part(h.whole, s.active, s.held), part(h.whole, s.used, s.held)
+    for k in range(len(t)):
+        _measure(m, h, t[k], x[k])
+        for i in range(s.rows):
+            psi[i] *= 1.0 + restitution
+        invoke(m.code[TABLE], m.time, x[k], m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
+        if not _still(h, active, used, psi, s.any, v):
+            fill(after[k], np.nan)
+            fill(impulse[k], np.nan)
+            continue
+        for j in range(s.n):
+            after[k, j] = x[k, m.nq + j] + v[j]
+            v[j] /= d[j]
+        _react(h, s.eliminated, v)
+        copy(part(h.real, s.lam, s.rows), impulse[k])
