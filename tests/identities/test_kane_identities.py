@@ -379,7 +379,7 @@ def test_a_pin_bears_the_same_whether_it_is_a_joint_or_a_constraint():
     states = []
     for eq, at_q in ((forward, q), (backward, q_back)):
         at = At(eq, at_q, [0.0])
-        assert close(at(eq.kane.kinematics.embedded.phi), 0, 1e-9)
+        assert close(at(eq.kane.kinematics.speeds.embedded.phi), 0, 1e-9)
         states.append(at)
     # one motion: the angular velocity of the crank is 2
     for eq, at in zip((forward, backward), states, strict=True):

@@ -22,6 +22,11 @@ from .terms import Terms, elastic_energy, speed_forces, spring_energy
 
 def terms(kin: Kinematics) -> Terms:
     """Derive the terms of Lagrange's equations; the links' speeds are q_dot."""
+    if kin.q_dot != kin.u:
+        raise ValueError(
+            f"Model {kin.model.name!r}: Lagrange's equations are in the rates of the coordinates, found other speeds. "
+            "Use derive(model, rates=True), and project the terms on those speeds."
+        )
     momentum = gradient(kin.kinetic, kin.u)  # dT/dqdot, backward in one pass
     return Terms(
         kinematics=kin,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, sqrt, symbol, tanh
-from polhode.kinematics import Kinematics
+from polhode.kinematics import Motion
 from polhode.model import Potential, SpeedForce, SpringDamper
 
 
@@ -24,7 +24,7 @@ class Terms:
     forward    : where there is one, the udot for given generalised forces
     """
 
-    kinematics: Kinematics
+    kinematics: Motion
     mass: Callable[[], Matrix]
     velocity: Callable[[], Matrix]
     gravity: Callable[[], Matrix]
@@ -34,7 +34,7 @@ class Terms:
     forward: Callable[[Matrix], Matrix] | None = None
 
 
-def elastic_energy(kin: Kinematics) -> Expr:
+def elastic_energy(kin: Motion) -> Expr:
     """Potential energy of joint springs and of the potentials the user gave."""
     total = as_expr(0)
     for body in kin.model.bodies:
@@ -48,7 +48,7 @@ def elastic_energy(kin: Kinematics) -> Expr:
     return total
 
 
-def spring_energy(kin: Kinematics) -> Expr:
+def spring_energy(kin: Motion) -> Expr:
     """Potential energy of the springs between markers, k (l - length)^2 / 2."""
     total = as_expr(0)
     for force in kin.model.forces:
@@ -59,7 +59,7 @@ def spring_energy(kin: Kinematics) -> Expr:
     return total
 
 
-def speed_forces(kin: Kinematics) -> list[tuple[str, Expr]]:
+def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
     """Forces that belong to one speed: dampers and friction of the joints, and what the user gave.
 
     Friction is smoothed: -f tanh(u / friction_speed).

@@ -10,10 +10,11 @@ from polhode.graph.node import coerce
 from polhode.model import TIME
 from polhode.model.errors import closest
 
-from .constraints import Constraints, constrain
+from .constraints import Constraints, constrain, selected
 from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
 from .independent import WRITTEN, Measured, independent_rows
-from .speeds import Recast, embed, pfaffian, recast, selected, without
+from .motion import Motion
+from .speeds import InSpeeds, defined_speeds, embed, in_speeds, pfaffian
 from .tree import Kinematics
 
 
@@ -22,8 +23,8 @@ def generalised(
     speeds: Mapping[Any, Any] | None = None,
     embedded: bool | Iterable[str] = False,
     independent: Sequence[str] | None = None,
-) -> Kinematics:
-    """Kinematics in the speeds of an analyst, with constraints embedded.
+) -> Motion:
+    """The motion of a mechanism in the speeds of an analyst, with constraints embedded.
 
     speeds      : name: expression, linear in the speeds of the joints or the rates of the coordinates;
                   None for those of the joints
@@ -51,15 +52,16 @@ def generalised(
     kept = _kept(base, rows, measured, points)
     repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
     completing = _completing(base, defined, measured, kept, points)
-    free = recast(base, defined, selected(rows, completing), repeated=repeated, points=points)
+    chosen = defined_speeds(base, defined, selected(rows, completing), names=names, repeated=repeated, points=points)
+    free = in_speeds(base, chosen)
     rest = selected(rows, [i for i in kept if i not in completing])
     if not rest and independent is not None and [*independent] != [str(u.value) for u in free.u]:
         raise ValueError(_counted(independent, len(free.u), free.u, 0))
     if not rest:
-        return without(free, names)
+        return free
     AB, C = pfaffian(free, rest, points)
     dependent = _eliminated(free, AB, independent, points)
-    return without(embed(free, rest, AB, C, dependent, points), names)
+    return in_speeds(base, embed(chosen, rest, AB, C, dependent, points))
 
 
 def _chosen(held: Constraints, embedded: bool | Iterable[str]) -> list[str]:
@@ -79,7 +81,7 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
         return {v: v for v in base.u}
     if not isinstance(speeds, Mapping) or not speeds:
         raise TypeError(f'speeds is {speeds!r:.60}, expected names with expressions: {{"u1": ...}}.')
-    own = set(base.u)
+    own = {*base.u, *base.quasi}
     taken = {*base.q, TIME, *base.model.parameters}
     rates = {symbol(f"{q.value}_dot"): rate for q, rate in zip(base.q, base.q_dot, strict=True)}
     rates = {s: rate for s, rate in rates.items() if s not in own | taken}
@@ -89,16 +91,16 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
         u = symbol(name)
         if coerce(value) is None:
             raise TypeError(f"Speed {name!r}: its definition is {value!r:.60}, expected an expression of the speeds.")
-        meaning = substitute(as_expr(value), rates)
+        meaning = substitute(substitute(as_expr(value), rates), base.quasi)
         if u in taken:
             raise ValueError(f"Speed {name!r}: that name belongs to a coordinate, a parameter or time. Choose another.")
-        if u in own and meaning is not u:
+        if u in own and as_expr(value) is not u:
             raise ValueError(f"Speed {name!r}: that name belongs to a speed of a joint. Choose another.")
         slopes = jacobian([meaning], base.u)
         if not any(e != 0 for e in slopes.entries):
             remedy = f"Use {', '.join(repr(str(s.value)) for s in base.u[:6])}, or velocities of the model."
             raise ValueError(f"Speed {name!r}: no speed of the model is in its definition. {remedy}")
-        if free_symbols(slopes) & own:
+        if free_symbols(slopes) & {*base.u}:
             raise ValueError(f"Speed {name!r}: its definition is not linear in the speeds of the model, as it must be.")
         found[u] = meaning
     return found
@@ -164,7 +166,7 @@ def _loose(base: Kinematics, Y: Any, J: Any) -> list[str]:
     return [str(v.value) for v, found in zip(base.u, open_ones, strict=True) if found]
 
 
-def _eliminated(free: Recast, AB: Matrix, independent: Sequence[str] | None, points: list[Point]) -> list[int]:
+def _eliminated(free: InSpeeds, AB: Matrix, independent: Sequence[str] | None, points: list[Point]) -> list[int]:
     """The speeds to eliminate by the rows of A_B, as indices."""
     values = sampled(AB, points)
     if independent is None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute
-from polhode.kinematics import Kinematics
+from polhode.kinematics import Motion
 from polhode.spatial import Wrench
 
 from .between import thirds
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
-def momentum(kin: Kinematics) -> Matrix:
+def momentum(kin: Motion) -> Matrix:
     """Angular momentum about the world's origin and linear momentum, (6,), summed outside in."""
-    found = [link.inertia @ V for link, V in zip(kin.links, kin.V, strict=True)]
+    links = kin.joints.links
+    found = [link.inertia @ V for link, V in zip(links, kin.V, strict=True)]
     total = Wrench.zero()
     for k in reversed(range(len(found))):
-        link = kin.links[k]
+        link = links[k]
         if link.parent < 0:
             total = total + link.X @ found[k]
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ from polhode.equations import Dynamics, Equations
 from polhode.equations.dynamics import accelerations
 from polhode.equations.inputs import fresh
 from polhode.graph import Expr, Matrix, as_expr, substitute, symbol, vector
-from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
+from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
 from polhode.model import TIME
 
 from .machine import Held, Machine, respond
@@ -123,7 +122,7 @@ class System:
     def quaternions(self) -> list[int]:
         """The first coordinate of each unit quaternion."""
         places = {e: i for i, e in enumerate(self.equations.q)}
-        return [places[link.coordinates[0]] for link in self.equations.kinematics.links if link.part.quaternion]
+        return [places[link.coordinates[0]] for link in self.equations.kinematics.joints.links if link.part.quaternion]
 
     def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Any = None) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, rows that hold."""
@@ -161,12 +160,13 @@ class System:
 def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
     """The kinematics in the speeds of the joints, and in them the constraints and what is embedded in positions."""
     kin = eq.kinematics
-    if not isinstance(kin, Recast):
-        return kin, eq.constraints
-    base = replace(kin.base, model=kin.model)
+    if not isinstance(kin, InSpeeds):
+        return kin.joints, eq.constraints
+    every = constrain(kin.joints)
+    free = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
     # rows that repeat the speeds of others may contradict their positions
-    embedded = joined(kin.embedded, kin.repeated)
-    return base, joined(constrain(base), selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))
+    embedded = joined(kin.speeds.embedded, kin.speeds.repeated)
+    return kin.joints, joined(free, selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))
 
 
 def row_sizes(J: np.ndarray) -> np.ndarray:

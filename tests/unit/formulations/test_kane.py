@@ -210,7 +210,7 @@ ERRORS = [
         ValueError,
         "only complete the definitions of 'u1'.* Define the dependent speeds too, 1 more, or use embed_by",
     ),
-    ({"embed": ["gear"], "method": "denoc"}, ValueError, 'method="kane"'),
+    ({"embed": ["gear"], "embed_by": "recombination", "method": "denoc"}, ValueError, 'method="kane"'),
 ]
 
 
