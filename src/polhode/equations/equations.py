@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
-from polhode.formulations.kane import Kane
-from polhode.formulations.kane_reactions import reaction
-from polhode.formulations.terms import elastic_energy, spring_energy
+from polhode.formulations.kane import Kane, reaction
 from polhode.graph import Expr, Matrix, free_symbols, op_counts, tidy, tree_size, zeros
 from polhode.graph.printing import READABLE
 from polhode.kinematics import Constraints, Motion, constrain
+from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model
 
 from .views import SympyEquations, latex

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from polhode.formulations import Terms, denoc, kane, lagrange, poincare
-from polhode.formulations.kane_embedding import recombined
-from polhode.formulations.kane_suggest import suggest_speeds
+from polhode.formulations.kane import recombined, suggest_speeds
 from polhode.formulations.projection import projected
 from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Model

@@ -15,9 +15,10 @@ from functools import partial
 
 from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, symbol, vector
 from polhode.kinematics import Kinematics
+from polhode.kinematics.loads import elastic_energy, speed_forces, spring_energy
 from polhode.model import MarkerWrench, SpringDamper
 
-from .terms import Terms, elastic_energy, speed_forces, spring_energy
+from .terms import Terms
 
 
 def terms(kin: Kinematics) -> Terms:

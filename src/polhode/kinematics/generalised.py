@@ -12,7 +12,7 @@ from polhode.model.errors import closest
 
 from .constraints import Constraints, constrain, selected
 from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
-from .independent import WRITTEN, Measured, independent_rows
+from .independent import WRITTEN, Measured, independent_rows, measured
 from .motion import Motion
 from .speeds import InSpeeds, defined_speeds, embed, in_speeds, pfaffian
 from .tree import Kinematics
@@ -48,10 +48,10 @@ def generalised(
         generic_points(base, rows.phi, [*defined.values(), *rows.psi], rows.reference),
         jacobian([*defined.values(), *rows.psi], base.u),
     )
-    measured = Measured(base, rows, points)
-    kept = _kept(base, rows, measured, points)
+    sizes = measured(base, rows, points)
+    kept = _kept(base, rows, sizes, points)
     repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
-    completing = _completing(base, defined, measured, kept, points)
+    completing = _completing(base, defined, sizes, kept, points)
     chosen = defined_speeds(base, defined, selected(rows, completing), names=names, repeated=repeated, points=points)
     free = in_speeds(base, chosen)
     rest = selected(rows, [i for i in kept if i not in completing])
@@ -106,17 +106,17 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
     return found
 
 
-def _kept(base: Kinematics, rows: Constraints, measured: Measured, points: list[Point]) -> list[int]:
+def _kept(base: Kinematics, rows: Constraints, sizes: Measured, points: list[Point]) -> list[int]:
     """The rows that do not repeat others; refuse those that contradict them."""
     import numpy as np
 
     if not len(rows):
         return []
-    kept = independent_rows(measured.rows, measured.least)
-    b = sampled(offset(rows.psi, base.u, points), points) / np.where(measured.size > 0, measured.size, 1)
+    kept = independent_rows(sizes.rows, sizes.least)
+    b = sampled(offset(rows.psi, base.u, points), points) / np.where(sizes.size > 0, sizes.size, 1)
     for i in range(len(rows)):
         if i not in kept:
-            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in measured.rows]
+            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in sizes.rows]
             gaps = [abs(f @ c[kept] - c[i]) for f, c in zip(factors, b, strict=True)]
             if np.median(gaps) > 1e-6 * np.abs(b).max():
                 label = rows.labels[i]
@@ -126,26 +126,26 @@ def _kept(base: Kinematics, rows: Constraints, measured: Measured, points: list[
     return kept
 
 
-def _completing(base: Kinematics, defined: dict[Expr, Expr], measured: Measured, kept: list[int],
+def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, kept: list[int],
                 points: list[Point]) -> list[int]:  # fmt: skip
     """The rows that determine, with the definitions, the speeds of the joints."""
     import numpy as np
 
     n, k = len(base.u), len(defined)
     names = [str(u.value) for u in defined]
-    Y = measured.without_units(sampled(jacobian(vector(defined.values()), base.u), points))
+    Y = sizes.by_their_lengths(sampled(jacobian(vector(defined.values()), base.u), points))
     distinct = independent_rows(Y, np.full(k, WRITTEN))
     if len(distinct) < k:
         extra = [name for i, name in enumerate(names) if i not in distinct]
         raise ValueError(f"Speeds {_listed(extra)} repeat others: the definitions are not independent. Change them.")
-    J = measured.rows[:, kept]
+    J = sizes.rows[:, kept]
     if k + len(kept) < n:
         missing = _listed(_loose(base, Y, J))
         raise ValueError(
             f"The speeds {_listed(names)} and {len(kept)} rows of embedded constraints do not determine the {n} speeds "
             f"of the model: {missing} stay open. Define {n - k - len(kept)} more, or embed constraints."
         )
-    least = np.concatenate([np.full(k, WRITTEN), measured.least[kept]])
+    least = np.concatenate([np.full(k, WRITTEN), sizes.least[kept]])
     found = independent_rows(np.concatenate([Y, J], axis=1), least, given=k, most=n - k)
     if len(found) < n - k:
         raise ValueError(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polhode.formulations.terms import elastic_energy, spring_energy
 from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute
 from polhode.kinematics import Motion
+from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.spatial import Wrench
 
 from .between import thirds

@@ -17,8 +17,8 @@ from polhode.graph import Matrix, identity, matrix, substitute, vector
 from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
 
-from .kane import Kane, convective_matrix
-from .terms import Terms
+from ..terms import Terms
+from .method import Kane, convective_matrix
 
 
 class Recombination:

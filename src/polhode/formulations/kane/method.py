@@ -33,16 +33,17 @@ from polhode.graph import (
 )
 from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
+from polhode.kinematics.loads import elastic_energy, speed_forces
 from polhode.model import TIME
 
-from .kane_bodies import Mass, Rotor, active, masses, rotors
-from .kane_choice import Choice
-from .kane_tables import PartialTable, partial_table
-from .projection import require_still
-from .terms import Terms, elastic_energy, speed_forces
+from ..projection import require_still
+from ..terms import Terms
+from .bodies import Mass, Rotor, active, masses, rotors
+from .choice import Choice
+from .tables import PartialTable, partial_table
 
 if TYPE_CHECKING:
-    from .kane_embedding import Recombination
+    from .embedding import Recombination
 
 Pair = tuple[Matrix, Matrix]  # angular and linear part, in the axes of the link
 
@@ -62,7 +63,7 @@ class Kane(Choice):
     @cached_property
     def recombined(self) -> Recombination:
         """The equations of `free` combined by the constraints. Reference: [Gillespie, eq. 44, 45]."""
-        from .kane_embedding import Recombination
+        from .embedding import Recombination
 
         return Recombination(self.kinematics)
 

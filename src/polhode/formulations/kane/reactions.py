@@ -36,8 +36,8 @@ from polhode.model.body import Body
 from polhode.model.errors import closest
 from polhode.spatial import Inertia, Pose, Twist, Wrench, skew
 
-from .kane import Kane
-from .kane_bodies import active
+from .bodies import active
+from .method import Kane
 
 
 def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
