@@ -8,6 +8,7 @@ from typing import Any
 from polhode.formulations import Terms, denoc, kane, lagrange, poincare
 from polhode.formulations.kane import recombined, suggest_speeds
 from polhode.formulations.projection import projected
+from polhode.graph import free_symbols
 from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Model
 
@@ -15,6 +16,7 @@ from .equations import Equations
 
 IN_JOINTS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}  # of the joints' speeds
 METHODS = (*IN_JOINTS, "kane")
+READABLE = 3  # moving bodies; equations of more, in numbers, are not for reading
 WAYS: dict[str, Callable[[Motion], Terms]] = {"substitution": kane.terms, "recombination": recombined}
 
 
@@ -30,9 +32,10 @@ def formulate(
     """Derive the equations of motion of a model.
 
     method : "poincare", "denoc", "lagrange" or "kane". None takes "kane" where one of
-             the options below is given, "denoc", the fastest, for robots from URDF and
-             MJCF files, and "poincare", the most readable, for others. "lagrange" starts
-             from the rates of the coordinates, the others from the speeds of the joints.
+             the options below is given; "denoc", the fastest, for more than three moving
+             bodies that are all numbers; and "poincare", the most readable, for others.
+             "lagrange" starts from the rates of the coordinates, the others from the
+             speeds of the joints.
 
     speeds      : generalised speeds, {"u1": expression linear in the model's own}, or
                   "suggested"; None for those that the method starts from
@@ -48,7 +51,7 @@ def formulate(
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
     chosen = speeds is not None or embed is not False or independent is not None or embed_by != "substitution"
     if method is None:
-        method = "kane" if chosen else "denoc" if model.literal else "poincare"
+        method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
     if embed_by not in WAYS:
@@ -63,3 +66,10 @@ def formulate(
     kin = generalised(joints, speeds, embed, independent)
     terms = WAYS[embed_by](kin) if method == "kane" else projected(IN_JOINTS[method](joints), kin)
     return Equations(model=model, method=method, terms=terms)
+
+
+def _suited(model: Model) -> str:
+    """The method that suits a model: by recursion where there is little to read."""
+    moving = sum(body.joint.nu > 0 for body in model.bodies)
+    symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
+    return "poincare" if symbolic or moving <= READABLE else "denoc"
