@@ -34,6 +34,10 @@ def tree(seed, among=JOINTS, most=4):
 
 @pytest.mark.parametrize("seed", TREES)
 def test_kane_agrees_with_poincare_and_denoc(seed):
+    """Every term is Kane's own: bodies by partial velocities, where the others have composite bodies and recursions.
+
+    Only the laws of springs' energies and of speeds are read by one function.
+    """
     model = tree(seed)
     kane, poincare, denoc = (ph.formulate(model, method=name) for name in ("kane", "poincare", "denoc"))
     at = At(poincare, *random_state(poincare, seed))
@@ -47,7 +51,7 @@ def test_kane_agrees_with_poincare_and_denoc(seed):
 
 @pytest.mark.parametrize("seed", TREES)
 def test_kane_agrees_with_lagrange(seed):
-    """M_u = N^T M_q N, and qddot = N udot + N_dot u."""
+    """M_u = N^T M_q N, and qddot = N udot + N_dot u; Lagrange's terms come from the energies alone."""
     model = tree(seed, HOLONOMIC, 3)
     kane, lagrange = (ph.formulate(model, method=name) for name in ("kane", "lagrange"))
     at = At(kane, *random_state(kane, seed))
@@ -379,7 +383,7 @@ def test_a_pin_bears_the_same_whether_it_is_a_joint_or_a_constraint():
     states = []
     for eq, at_q in ((forward, q), (backward, q_back)):
         at = At(eq, at_q, [0.0])
-        assert close(at(eq.kane.kinematics.embedded.phi), 0, 1e-9)
+        assert close(at(eq.kane.kinematics.speeds.embedded.phi), 0, 1e-9)
         states.append(at)
     # one motion: the angular velocity of the crank is 2
     for eq, at in zip((forward, backward), states, strict=True):

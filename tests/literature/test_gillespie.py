@@ -9,7 +9,7 @@ import sympy
 from sympy import cos, sin
 
 import polhode as ph
-from polhode.formulations.kane_suggest import written_operations
+from polhode.formulations.kane import written_operations
 from polhode.graph import to_sympy
 
 NAMES = "m r J g phi F_f u1 u2 u3 u1_dot u2_dot u3_dot q1 q2 q3 q4 "

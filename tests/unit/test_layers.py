@@ -26,11 +26,11 @@ ROOT = Path(polhode.__file__).parent
 
 
 def imports(path):
+    folders = ["polhode", *path.relative_to(ROOT).parts[:-1]]
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
-        elif isinstance(node, ast.ImportFrom) and node.level > 1:
-            yield "polhode." + (node.module or "")
+        if isinstance(node, ast.ImportFrom):
+            above = folders[: len(folders) + 1 - node.level] if node.level else []
+            yield ".".join([*above, *([node.module] if node.module else [])])
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
@@ -41,10 +41,21 @@ def test_stages_import_only_from_above():
     for k, stage in enumerate(STAGES):
         allowed = {f"polhode.{name}" for name in STAGES[: k + 1]}
         allowed |= {"polhode"} if stage == STAGES[-1] else set()  # its version
-        for path in (ROOT / stage).glob("*.py"):
+        for path in (ROOT / stage).rglob("*.py"):
             for module in imports(path):
                 if module.split(".")[0] == "polhode":
                     assert ".".join(module.split(".")[:2]) in allowed, f"{path} imports {module}"
+
+
+def test_formulations_do_not_import_terms_from_each_other():
+    """Two methods with one function for a term cannot disagree in it: what they share stands in the kinematics."""
+    papers = {"chain", "denoc", "kane", "lagrange", "poincare"}
+    folder = ROOT / "formulations"
+    for path in folder.rglob("*.py"):
+        own = path.relative_to(folder).parts[0].removesuffix(".py").partition("_")[0]
+        for module in imports(path) if own else ():
+            other = module.removeprefix("polhode.formulations.").partition(".")[0].partition("_")[0]
+            assert other not in papers - {own}, f"{path} imports {module}"
 
 
 def test_importing_the_graph_loads_nothing_heavy():

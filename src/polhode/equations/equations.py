@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
-from polhode.formulations.kane import Kane
-from polhode.formulations.kane_reactions import reaction
-from polhode.formulations.terms import elastic_energy, spring_energy
+from polhode.formulations.kane import Kane, reaction
 from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
 from polhode.graph.printing import READABLE
-from polhode.kinematics import Constraints, Kinematics, Recast, constrain
+from polhode.kinematics import Constraints, Motion, constrain
+from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model
 
 from .views import SympyEquations, latex
@@ -57,7 +56,7 @@ class Equations:
     terms: Terms
 
     @property
-    def kinematics(self) -> Kinematics:
+    def kinematics(self) -> Motion:
         return self.terms.kinematics
 
     @property
@@ -208,9 +207,9 @@ class Equations:
 
         The element C is that of Saha and Goel, whichever method made the equations.
         """
-        if isinstance(self.kinematics, Recast):
+        if self.kinematics is not self.kinematics.joints:
             raise ValueError("Elements are explained in the speeds of the joints. Use formulate(model).explain(...).")
-        return explain(self.kinematics, row, column, of)
+        return explain(self.kinematics.joints, row, column, of)
 
     def op_counts(self) -> dict[str, int]:
         """Operations of M, c, Q and N together, by kind; shared ones counted once."""

@@ -6,15 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from polhode.formulations import Terms, denoc, kane, lagrange, poincare
-from polhode.formulations.kane_embedding import recombined
-from polhode.formulations.kane_suggest import suggest_speeds
-from polhode.kinematics import Kinematics, derive, generalised
+from polhode.formulations.kane import recombined, suggest_speeds
+from polhode.formulations.projection import projected
+from polhode.graph import free_symbols
+from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Model
 
 from .equations import Equations
 
-METHODS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms, "kane": kane.terms}
-WAYS: dict[str, Callable[[Kinematics], Terms]] = {"substitution": kane.terms, "recombination": recombined}
+IN_JOINTS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}  # of the joints' speeds
+METHODS = (*IN_JOINTS, "kane")
+READABLE = 3  # moving bodies; equations of more, in numbers, are not for reading
+WAYS: dict[str, Callable[[Motion], Terms]] = {"substitution": kane.terms, "recombination": recombined}
 
 
 def formulate(
@@ -28,38 +31,45 @@ def formulate(
 ) -> Equations:
     """Derive the equations of motion of a model.
 
-    method : "poincare" and "denoc", in the speeds of the model's joints,
-             "lagrange", in the rates of its coordinates, or "kane", in speeds of
-             your choice. None takes "kane" where one of the options below is
-             given, "denoc", the fastest, for robots from URDF and MJCF files, and
-             "poincare", the most readable, for others.
-
-    By "kane" only:
+    method : "poincare", "denoc", "lagrange" or "kane". None takes "kane" where one of
+             the options below is given; "denoc", the fastest, for more than three moving
+             bodies that are all numbers; and "poincare", the most readable, for others.
+             "lagrange" starts from the rates of the coordinates, the others from the
+             speeds of the joints.
 
     speeds      : generalised speeds, {"u1": expression linear in the model's own}, or
-                  "suggested"; None for those of the joints
+                  "suggested"; None for those that the method starts from
     embed       : names of constraints to embed, or True for all
     independent : names of the speeds that stay; None chooses well-conditioned ones
-    embed_by    : "substitution", before partial velocities are formed, or
+    embed_by    : by "kane" only: "substitution", before partial velocities are formed, or
                   "recombination" of the unconstrained equations
+
+    "kane" puts the speeds in the velocities, and is the shortest to read; the others are
+    projected: M' = G^T M G with v = G u + g.
     """
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
     chosen = speeds is not None or embed is not False or independent is not None or embed_by != "substitution"
     if method is None:
-        method = "kane" if chosen else "denoc" if model.literal else "poincare"
+        method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
-    if method != "kane":
-        if chosen:
-            raise ValueError(f'speeds=, embed= and independent= are for method="kane", found {method!r}.')
-        kin = derive(model, rates=method == "lagrange")
-        return Equations(model=model, method=method, terms=METHODS[method](kin))
     if embed_by not in WAYS:
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
+    if embed_by != "substitution" and method != "kane":
+        raise ValueError(f'embed_by= is for method="kane", found {method!r}: other methods project.')
     if isinstance(speeds, str):
         if speeds != "suggested":
             raise ValueError(f'speeds={speeds!r:.60}: expected names with expressions, or "suggested".')
         speeds = suggest_speeds(model).speeds
-    kin = generalised(derive(model), speeds, embed, independent)
-    return Equations(model=model, method=method, terms=WAYS[embed_by](kin))
+    joints = derive(model, rates=method == "lagrange")
+    kin = generalised(joints, speeds, embed, independent)
+    terms = WAYS[embed_by](kin) if method == "kane" else projected(IN_JOINTS[method](joints), kin)
+    return Equations(model=model, method=method, terms=terms)
+
+
+def _suited(model: Model) -> str:
+    """The method that suits a model: by recursion where there is little to read."""
+    moving = sum(body.joint.nu > 0 for body in model.bodies)
+    symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
+    return "poincare" if symbolic or moving <= READABLE else "denoc"

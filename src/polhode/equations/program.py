@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -15,7 +14,7 @@ from polhode.graph import Expr, Matrix, as_expr, free_symbols, substitute, symbo
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
-from polhode.kinematics import Constraints, Kinematics, Recast, constrain, joined, selected
+from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -198,7 +197,7 @@ class Program:
     def quaternions(self) -> list[int]:
         """The first coordinate of each unit quaternion."""
         places = {e: i for i, e in enumerate(self.equations.q)}
-        return [places[link.coordinates[0]] for link in self.equations.kinematics.links if link.part.quaternion]
+        return [places[link.coordinates[0]] for link in self.equations.kinematics.joints.links if link.part.quaternion]
 
     def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Iterable[str] | None = None) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold."""
@@ -274,9 +273,10 @@ def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:
 def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
     """The kinematics in the speeds of the joints, and in them the constraints and what is embedded in positions."""
     kin = eq.kinematics
-    if not isinstance(kin, Recast):
-        return kin, eq.constraints
-    base = replace(kin.base, model=kin.model)
+    if not isinstance(kin, InSpeeds):
+        return kin.joints, eq.constraints
+    every = constrain(kin.joints)
+    free = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
     # rows that repeat the speeds of others may contradict their positions
-    embedded = joined(kin.embedded, kin.repeated)
-    return base, joined(constrain(base), selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))
+    embedded = joined(kin.speeds.embedded, kin.speeds.repeated)
+    return kin.joints, joined(free, selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))

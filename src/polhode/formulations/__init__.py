@@ -1,10 +1,11 @@
-"""One file per paper: from kinematics to the terms of the equations of motion.
+"""One file or folder per paper: from kinematics to the terms of the equations of motion.
 
-Every formulation is a function of `Kinematics` that returns `Terms`.
+Every formulation is a function of `Kinematics`, in the speeds of the joints, that returns
+`Terms`; `projection` writes these in other speeds. "kane" reads any `Motion`.
 """
 
 from . import denoc, kane, lagrange, poincare
-from .kane_suggest import suggest_speeds
+from .kane import suggest_speeds
 from .terms import Terms
 
 __all__ = ["Terms", "denoc", "kane", "lagrange", "poincare", "suggest_speeds"]

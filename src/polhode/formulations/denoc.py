@@ -16,12 +16,13 @@ from functools import partial
 from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
+from polhode.kinematics.composite import gravity_terms, mass_matrix
+from polhode.kinematics.loads import applied_forces
 from polhode.spatial import Twist, Wrench
 from polhode.spatial.rotation import turned
 from polhode.spatial.vectors import combine
 
 from .denoc_elements import convective_matrix
-from .poincare import applied_forces, gravity_terms, mass_matrix
 from .terms import Terms
 
 SHORT = 40  # speeds; up to here both ways to the accelerations are counted

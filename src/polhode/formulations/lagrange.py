@@ -15,13 +15,19 @@ from functools import partial
 
 from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, symbol, vector
 from polhode.kinematics import Kinematics
+from polhode.kinematics.loads import elastic_energy, speed_forces, spring_energy
 from polhode.model import MarkerWrench, SpringDamper
 
-from .terms import Terms, elastic_energy, speed_forces, spring_energy
+from .terms import Terms
 
 
 def terms(kin: Kinematics) -> Terms:
     """Derive the terms of Lagrange's equations; the links' speeds are q_dot."""
+    if kin.q_dot != kin.u:
+        raise ValueError(
+            f"Model {kin.model.name!r}: Lagrange's equations are in the rates of the coordinates, found other speeds. "
+            "Use derive(model, rates=True), and project the terms on those speeds."
+        )
     momentum = gradient(kin.kinetic, kin.u)  # dT/dqdot, backward in one pass
     return Terms(
         kinematics=kin,

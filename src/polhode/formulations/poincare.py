@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, op_counts, sqrt, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, matrix, op_counts, vector, zeros
 from polhode.kinematics import Kinematics
-from polhode.model import MarkerWrench, SpringDamper
+from polhode.kinematics.composite import along, gravity_terms, mass_matrix
+from polhode.kinematics.loads import applied_forces
 from polhode.model.algebra import twists
-from polhode.spatial import Pose, Twist, Wrench
+from polhode.spatial import Twist, Wrench
 
-from .terms import Terms, elastic_energy, speed_forces
+from .terms import Terms
 
 FEW = 3  # speeds; up to here C u is often the shorter text
 
@@ -46,38 +47,6 @@ def _shorter(kin: Kinematics) -> Matrix:
         return found
     other: Matrix = convective_matrix(kin) @ kin.u
     return min(found, other, key=lambda c: sum(op_counts(c).values()))
-
-
-def mass_matrix(kin: Kinematics) -> Matrix:
-    """Assemble the inertia matrix by composite bodies: M = H^T Phi^T M Phi H.
-
-    M_ij = h_j . phi(i, j)^T I_i h_i  for j an ancestor of i.
-
-    Returns M : (nu, nu), both triangles filled.
-
-    Reference: [KwatnyBlankenship, eq. 52b].
-    """
-    n = len(kin.u)
-    M: list[list[Expr]] = [[as_expr(0)] * n for _ in range(n)]
-    for k, link in enumerate(kin.links):
-        for i, h in enumerate(link.H):
-            row = link.first + i
-            for column, entry in _along(kin, k, kin.composite[k] @ h).items():
-                if column <= row or column >= link.first + len(link.H):
-                    M[row][column] = M[column][row] = entry
-            M[row][row] = M[row][row] + link.armature[i]
-    return matrix(M) if n else zeros(0, 0)
-
-
-def _along(kin: Kinematics, k: int, F: Wrench) -> dict[int, Expr]:
-    """The components of a wrench on link k along the joints of k and all before it."""
-    found: dict[int, Expr] = {}
-    for i in kin.ancestors(k):
-        link = kin.links[i]
-        for j, h in enumerate(link.H):
-            found[link.first + j] = h.dot(F)
-        F = link.X @ F if link.parent >= 0 else F
-    return found
 
 
 def velocity_terms(kin: Kinematics) -> Matrix:
@@ -130,73 +99,6 @@ def _momenta(kin: Kinematics, rates: list[Twist]) -> tuple[list[Wrench], list[Wr
     return mu, mu_dot
 
 
-def gravity_terms(kin: Kinematics) -> Matrix:
-    """Derive the gravity terms v_k(U): minus the weight of all beyond along each joint.
-
-    Returns (nu,).  Reference: [KwatnyBlankenship, eq. 53c], with N^T.
-    """
-    found: list[Expr] = [as_expr(0)] * len(kin.u)
-    g: list[Matrix] = []
-    for k, link in enumerate(kin.links):
-        g.append(link.X.R.T @ (kin.model.gravity if link.parent < 0 else g[link.parent]))
-        beyond = kin.composite[k]
-        weight = Wrench(cross(beyond.h, g[k]), g[k] * beyond.m)
-        for i, h in enumerate(link.H):
-            found[link.first + i] = -h.dot(weight)
-    return vector(found)
-
-
-def applied_forces(kin: Kinematics) -> Matrix:
-    """Bring the model's force laws to the speeds: Q_k = h_k . (sum of wrenches beyond).
-
-    Returns Q : (nu,).
-    """
-    wrenches = [Wrench.zero() for _ in kin.links]
-    for force in kin.model.forces:
-        if isinstance(force, MarkerWrench):
-            _press(kin, wrenches, force.marker, force.force, force.torque, in_world=force.axes == "world")
-        elif isinstance(force, SpringDamper):
-            pull = _pull(kin, force)
-            _press(kin, wrenches, force.ends[0], pull, zeros(3), in_world=True)
-            _press(kin, wrenches, force.ends[1], -pull, zeros(3), in_world=True)
-    for k in reversed(range(len(wrenches))):
-        link = kin.links[k]
-        if link.parent >= 0:
-            wrenches[link.parent] = wrenches[link.parent] + link.X @ wrenches[k]
-    Q: list[Expr] = [as_expr(0)] * len(kin.u)
-    for link, F in zip(kin.links, wrenches, strict=True):
-        for i, h in enumerate(link.H):
-            Q[link.first + i] = h.dot(F)
-    index = {u.value: i for i, u in enumerate(kin.u)}
-    for name, law in speed_forces(kin):
-        Q[index[name]] = Q[index[name]] + law
-    energy = elastic_energy(kin)
-    return vector(Q) if energy == 0 else vector(Q) - kin.pulled(gradient(energy, kin.q))
-
-
-def _press(kin: Kinematics, wrenches: list[Wrench], marker: str, force: Matrix, torque: Matrix, in_world: bool) -> None:
-    """Add a force and torque at a marker to the wrench on its link."""
-    k, X_LM = kin.frame(marker)
-    if k < 0:
-        return
-    R_LW = kin.X_W[k].R.T if in_world else X_LM.R
-    wrenches[k] = wrenches[k] + Pose.at(X_LM.p) @ Wrench(R_LW @ torque, R_LW @ force)
-
-
-def _pull(kin: Kinematics, spring: SpringDamper) -> Matrix:
-    """The force of a spring and damper on its first end, in the world."""
-    a, b = spring.ends
-    p_AB = kin.pose(b).p - kin.pose(a).p
-    if spring.length == 0 and spring.damping == 0:
-        return p_AB * spring.stiffness  # no length to divide by
-    l = sqrt(p_AB @ p_AB)
-    along: Matrix = p_AB / l
-    tension = spring.stiffness * (l - spring.length)
-    if spring.damping != 0:
-        tension = tension + spring.damping * (along @ (kin.velocity(b).v - kin.velocity(a).v))
-    return along * tension
-
-
 def convective_matrix(kin: Kinematics) -> Matrix:
     """Assemble the convective matrix C, with C u the velocity terms.
 
@@ -225,7 +127,7 @@ def convective_matrix(kin: Kinematics) -> Matrix:
                         D[kin.links[i].first + r][column] = h_i.dot(moved)
             if link.parent >= 0:
                 handed = link.X @ (kin.composite[k] @ change - h.cobracket(momenta[k]))
-                for row, entry in _along(kin, link.parent, handed).items():
+                for row, entry in along(kin, link.parent, handed).items():
                     D[row][column] = entry
     C = [[D[i][j] - D[j][i] / 2 for j in range(n)] for i in range(n)]
     for link, closing in zip(kin.links, _closing(kin), strict=True):
@@ -257,7 +159,7 @@ def _closing(kin: Kinematics) -> list[list[list[Expr]]]:
 def _inertia_row(kin: Kinematics, k: int, h: Twist) -> list[Expr]:
     """Momentum along a twist of link k for a unit of each speed: a row of the extended inertia matrix."""
     row = [as_expr(0)] * len(kin.u)
-    for column, entry in _along(kin, k, kin.composite[k] @ h).items():
+    for column, entry in along(kin, k, kin.composite[k] @ h).items():
         row[column] = entry
     moved = {k: h}
     for i in range(k + 1, len(kin.links)):

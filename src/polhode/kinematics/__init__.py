@@ -1,22 +1,26 @@
 """Poses, twists and Jacobians by recursion over the tree."""
 
-from .constraints import Constraints, constrain
+from .constraints import Constraints, constrain, joined, selected
 from .generalised import generalised
 from .joint import configuration, exponential, joint_map, kinematic_matrix, locked
+from .motion import Motion
 from .reduce import reduced
-from .speeds import Recast, joined, selected
+from .speeds import InSpeeds, Speeds, in_speeds
 from .tree import Kinematics, Link, derive
 
 __all__ = [
     "Constraints",
+    "InSpeeds",
     "Kinematics",
     "Link",
-    "Recast",
+    "Motion",
+    "Speeds",
     "configuration",
     "constrain",
     "derive",
     "exponential",
     "generalised",
+    "in_speeds",
     "joined",
     "joint_map",
     "kinematic_matrix",

@@ -10,7 +10,7 @@ Rows may repeat one another; who uses them finds out how many are independent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from polhode.graph import (
@@ -30,6 +30,7 @@ from polhode.graph import (
 from polhode.model import Coupling, KnifeEdge, Loop, Relation, Rolling
 from polhode.spatial import Pose, Twist
 
+from .motion import Motion
 from .tree import Kinematics
 
 _XYZ = ("x", "y", "z")
@@ -48,7 +49,7 @@ class Constraints:
     groups    : the group of each row; rows of a group compare the same velocities
     """
 
-    kinematics: Kinematics
+    kinematics: Motion
     names: tuple[str, ...]
     labels: tuple[str, ...]
     holonomic: tuple[bool, ...]
@@ -101,6 +102,37 @@ class Constraints:
         return [i for i, owner in enumerate(self.names) if owner == name]
 
 
+def selected(held: Constraints, rows: Iterable[int]) -> Constraints:
+    """Some rows of the constraints."""
+    kept = list(rows)
+    group = {g: k for k, g in enumerate(dict.fromkeys(held.groups[i] for i in kept))}
+    return replace(
+        held,
+        names=tuple(held.names[i] for i in kept),
+        labels=tuple(held.labels[i] for i in kept),
+        holonomic=tuple(held.holonomic[i] for i in kept),
+        phi=vector([held.phi[i] for i in kept]),
+        own=vector([held.own[i] for i in kept]),
+        compared=tuple(held.compared[i] for i in kept),
+        groups=tuple(group[held.groups[i]] for i in kept),
+    )
+
+
+def joined(a: Constraints, b: Constraints) -> Constraints:
+    """Rows of two sets of constraints of one mechanism."""
+    first = max(a.groups, default=-1) + 1
+    return replace(
+        a,
+        names=a.names + b.names,
+        labels=a.labels + b.labels,
+        holonomic=a.holonomic + b.holonomic,
+        phi=vector([*a.phi, *b.phi]),
+        own=vector([*a.own, *b.own]),
+        compared=a.compared + b.compared,
+        groups=a.groups + tuple(g + first for g in b.groups),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A residual of positions, of speeds, or of both, and the velocities that it compares."""
@@ -111,8 +143,17 @@ class _Row:
     compared: Matrix = field(default_factory=lambda: vector([]))
 
 
-def constrain(kin: Kinematics) -> Constraints:
-    """Write the constraints of a model as expressions."""
+def constrain(kin: Motion) -> Constraints:
+    """Write the constraints of a model as expressions; without those that are embedded."""
+    every = _constrained(kin.joints)
+    if kin is kin.joints:
+        return every
+    rows = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
+    compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
+    return replace(rows, kinematics=kin, own=kin.written(rows.own), compared=compared)
+
+
+def _constrained(kin: Kinematics) -> Constraints:
     rows: list[tuple[str, _Row]] = []
     for constraint in kin.model.constraints:
         if isinstance(constraint, Loop):

@@ -10,10 +10,11 @@ from polhode.graph.node import coerce
 from polhode.model import TIME
 from polhode.model.errors import closest
 
-from .constraints import Constraints, constrain
+from .constraints import Constraints, constrain, selected
 from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
-from .independent import WRITTEN, Measured, independent_rows
-from .speeds import Recast, embed, pfaffian, recast, selected, without
+from .independent import WRITTEN, Measured, independent_rows, measured
+from .motion import Motion
+from .speeds import InSpeeds, defined_speeds, embed, in_speeds, pfaffian
 from .tree import Kinematics
 
 
@@ -22,8 +23,8 @@ def generalised(
     speeds: Mapping[Any, Any] | None = None,
     embedded: bool | Iterable[str] = False,
     independent: Sequence[str] | None = None,
-) -> Kinematics:
-    """Kinematics in the speeds of an analyst, with constraints embedded.
+) -> Motion:
+    """The motion of a mechanism in the speeds of an analyst, with constraints embedded.
 
     speeds      : name: expression, linear in the speeds of the joints or the rates of the coordinates;
                   None for those of the joints
@@ -47,19 +48,20 @@ def generalised(
         generic_points(base, rows.phi, [*defined.values(), *rows.psi], rows.reference),
         jacobian([*defined.values(), *rows.psi], base.u),
     )
-    measured = Measured(base, rows, points)
-    kept = _kept(base, rows, measured, points)
+    sizes = measured(base, rows, points)
+    kept = _kept(base, rows, sizes, points)
     repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
-    completing = _completing(base, defined, measured, kept, points)
-    free = recast(base, defined, selected(rows, completing), repeated=repeated, points=points)
+    completing = _completing(base, defined, sizes, kept, points)
+    chosen = defined_speeds(base, defined, selected(rows, completing), names=names, repeated=repeated, points=points)
+    free = in_speeds(base, chosen)
     rest = selected(rows, [i for i in kept if i not in completing])
     if not rest and independent is not None and [*independent] != [str(u.value) for u in free.u]:
         raise ValueError(_counted(independent, len(free.u), free.u, 0))
     if not rest:
-        return without(free, names)
+        return free
     AB, C = pfaffian(free, rest, points)
     dependent = _eliminated(free, AB, independent, points)
-    return without(embed(free, rest, AB, C, dependent, points), names)
+    return in_speeds(base, embed(chosen, rest, AB, C, dependent, points))
 
 
 def _chosen(held: Constraints, embedded: bool | Iterable[str]) -> list[str]:
@@ -79,7 +81,7 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
         return {v: v for v in base.u}
     if not isinstance(speeds, Mapping) or not speeds:
         raise TypeError(f'speeds is {speeds!r:.60}, expected names with expressions: {{"u1": ...}}.')
-    own = set(base.u)
+    own = {*base.u, *base.quasi}
     taken = {*base.q, *base.z, TIME, *base.model.parameters}
     rates = {symbol(f"{q.value}_dot"): rate for q, rate in zip(base.q, base.q_dot, strict=True)}
     rates = {s: rate for s, rate in rates.items() if s not in own | taken}
@@ -89,33 +91,33 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
         u = symbol(name)
         if coerce(value) is None:
             raise TypeError(f"Speed {name!r}: its definition is {value!r:.60}, expected an expression of the speeds.")
-        meaning = substitute(as_expr(value), rates)
+        meaning = substitute(substitute(as_expr(value), rates), base.quasi)
         if u in taken:
             owners = "a coordinate, a state, a parameter or time"
             raise ValueError(f"Speed {name!r}: that name belongs to {owners}. Choose another.")
-        if u in own and meaning is not u:
+        if u in own and as_expr(value) is not u:
             raise ValueError(f"Speed {name!r}: that name belongs to a speed of a joint. Choose another.")
         slopes = jacobian([meaning], base.u)
         if not any(e != 0 for e in slopes.entries):
             remedy = f"Use {', '.join(repr(str(s.value)) for s in base.u[:6])}, or velocities of the model."
             raise ValueError(f"Speed {name!r}: no speed of the model is in its definition. {remedy}")
-        if free_symbols(slopes) & own:
+        if free_symbols(slopes) & {*base.u}:
             raise ValueError(f"Speed {name!r}: its definition is not linear in the speeds of the model, as it must be.")
         found[u] = meaning
     return found
 
 
-def _kept(base: Kinematics, rows: Constraints, measured: Measured, points: list[Point]) -> list[int]:
+def _kept(base: Kinematics, rows: Constraints, sizes: Measured, points: list[Point]) -> list[int]:
     """The rows that do not repeat others; refuse those that contradict them."""
     import numpy as np
 
     if not len(rows):
         return []
-    kept = independent_rows(measured.rows, measured.least)
-    b = sampled(offset(rows.psi, base.u, points), points) / np.where(measured.size > 0, measured.size, 1)
+    kept = independent_rows(sizes.rows, sizes.least)
+    b = sampled(offset(rows.psi, base.u, points), points) / np.where(sizes.size > 0, sizes.size, 1)
     for i in range(len(rows)):
         if i not in kept:
-            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in measured.rows]
+            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in sizes.rows]
             gaps = [abs(f @ c[kept] - c[i]) for f, c in zip(factors, b, strict=True)]
             if np.median(gaps) > 1e-6 * np.abs(b).max():
                 label = rows.labels[i]
@@ -125,26 +127,26 @@ def _kept(base: Kinematics, rows: Constraints, measured: Measured, points: list[
     return kept
 
 
-def _completing(base: Kinematics, defined: dict[Expr, Expr], measured: Measured, kept: list[int],
+def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, kept: list[int],
                 points: list[Point]) -> list[int]:  # fmt: skip
     """The rows that determine, with the definitions, the speeds of the joints."""
     import numpy as np
 
     n, k = len(base.u), len(defined)
     names = [str(u.value) for u in defined]
-    Y = measured.without_units(sampled(jacobian(vector(defined.values()), base.u), points))
+    Y = sizes.by_their_lengths(sampled(jacobian(vector(defined.values()), base.u), points))
     distinct = independent_rows(Y, np.full(k, WRITTEN))
     if len(distinct) < k:
         extra = [name for i, name in enumerate(names) if i not in distinct]
         raise ValueError(f"Speeds {_listed(extra)} repeat others: the definitions are not independent. Change them.")
-    J = measured.rows[:, kept]
+    J = sizes.rows[:, kept]
     if k + len(kept) < n:
         missing = _listed(_loose(base, Y, J))
         raise ValueError(
             f"The speeds {_listed(names)} and {len(kept)} rows of embedded constraints do not determine the {n} speeds "
             f"of the model: {missing} stay open. Define {n - k - len(kept)} more, or embed constraints."
         )
-    least = np.concatenate([np.full(k, WRITTEN), measured.least[kept]])
+    least = np.concatenate([np.full(k, WRITTEN), sizes.least[kept]])
     found = independent_rows(np.concatenate([Y, J], axis=1), least, given=k, most=n - k)
     if len(found) < n - k:
         raise ValueError(
@@ -165,7 +167,7 @@ def _loose(base: Kinematics, Y: Any, J: Any) -> list[str]:
     return [str(v.value) for v, found in zip(base.u, open_ones, strict=True) if found]
 
 
-def _eliminated(free: Recast, AB: Matrix, independent: Sequence[str] | None, points: list[Point]) -> list[int]:
+def _eliminated(free: InSpeeds, AB: Matrix, independent: Sequence[str] | None, points: list[Point]) -> list[int]:
     """The speeds to eliminate by the rows of A_B, as indices."""
     values = sampled(AB, points)
     if independent is None:

@@ -13,6 +13,7 @@ coefficients, as of a gear of 1 : 20,000.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .constraints import Constraints
@@ -25,6 +26,7 @@ WRITTEN = 1e-12  # the same, of rows with the user's own coefficients
 CLEAR = 0.05  # above it a row is independent without doubt
 
 
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """Rows of constraints without units, at some points of a mechanism.
 
@@ -34,23 +36,35 @@ class Measured:
     least   : of a row that counts, (m,)
     """
 
-    def __init__(self, kin: Kinematics, held: Constraints, points: Sequence[Point]) -> None:
-        import numpy as np
+    inertia: Any
+    size: Any
+    rows: Any
+    least: Any
 
-        shape = (len(points), len(held), len(kin.u))
-        J, squares = (sampled(m, points).reshape(shape) for m in (held.J, held.reference))
-        self.inertia = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
-        self.size = np.sqrt((squares / self.inertia[:, None]).sum(axis=2))
-        self.rows = self.without_units(J, self.size)
-        self.least = np.array([GEOMETRIC if plain else WRITTEN for plain in held.geometric])
-
-    def without_units(self, rows: Any, size: Any = None) -> Any:
-        """Rows of slopes by the speeds, (points, m, nu), measured by a size of each, or by their own lengths."""
+    def by_their_lengths(self, rows: Any) -> Any:
+        """Other rows of slopes by the speeds, (points, k, nu), each brought to length 1."""
         import numpy as np
 
         found = rows / np.sqrt(self.inertia)[:, None]
-        own = np.linalg.norm(found, axis=2) if size is None else size
-        return found / np.where(own > 0, own, 1)[..., None]
+        return _divided(found, np.linalg.norm(found, axis=2))
+
+
+def measured(kin: Kinematics, held: Constraints, points: Sequence[Point]) -> Measured:
+    """Measure rows by the velocities that they compare, and speeds by their inertia."""
+    import numpy as np
+
+    shape = (len(points), len(held), len(kin.u))
+    J, squares = (sampled(m, points).reshape(shape) for m in (held.J, held.reference))
+    d = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
+    size = np.sqrt((squares / d[:, None]).sum(axis=2))
+    least = np.array([GEOMETRIC if plain else WRITTEN for plain in held.geometric])
+    return Measured(inertia=d, size=size, rows=_divided(J / np.sqrt(d)[:, None], size), least=least)
+
+
+def _divided(rows: Any, size: Any) -> Any:
+    import numpy as np
+
+    return rows / np.where(size > 0, size, 1)[..., None]
 
 
 def _inertias(kin: Kinematics, point: Point, J: Any, squares: Any) -> Any:

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, matrix, substitute, symbol, vector, zeros
-from polhode.model import TIME, WORLD, Joint, Model, ModelError, Part
+from polhode.graph import Expr, Matrix, cross, matrix, symbol, vector, zeros
+from polhode.model import WORLD, Joint, Model, ModelError, Part
 from polhode.model.algebra import coordinates, rank, twists
 from polhode.model.body import Body
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
 from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration, shares
+from .motion import Motion, require_axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,22 +50,29 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kinematics:
-    """A model's links with their poses, twists and Jacobians.
+class Kinematics(Motion):
+    """A model's links with their poses, twists and Jacobians, in the speeds of its joints.
 
-    q, u  : symbols of the coordinates (nq,) and speeds (nu,)
-    rates : kinematic matrix of every joint, the diagonal blocks of N
-    quasi : the speeds the model names, where u are others: in terms of q and u
+    rates     : kinematic matrix of every joint, the diagonal blocks of N
+    carriers  : the link of each body
+    stands_on : the body before each body, and of each marker, as the user said: welded ones too
     """
 
-    model: Model
     links: tuple[Link, ...]
-    q: Matrix
-    u: Matrix
     rates: tuple[Matrix, ...]
-    quasi: dict[Expr, Expr]
-    carriers: dict[str, int]  # link of each body
-    stands_on: dict[str, str]  # the body before each body, and of each marker, as the user said: welded ones too
+    carriers: dict[str, int]
+    stands_on: dict[str, str]
+
+    @property
+    def joints(self) -> Kinematics:
+        return self
+
+    @property
+    def embedded(self) -> frozenset[str]:
+        return frozenset()
+
+    def written(self, rows: Matrix) -> Matrix:
+        return rows
 
     @cached_property
     def N(self) -> Matrix:
@@ -82,21 +90,6 @@ class Kinematics:
         return vector(found)
 
     @cached_property
-    def z(self) -> Matrix:
-        """The states that are not motion, (nz,)."""
-        return vector([symbol(state.name) for state in self.model.states])
-
-    @cached_property
-    def z_dot(self) -> Matrix:
-        """Their rates, (nz,)."""
-        rates = vector([state.rate for state in self.model.states])
-        return substitute(rates, self.quasi) if self.quasi else rates
-
-    def rate(self, rows: Matrix) -> Matrix:
-        """Change of expressions with time, where the speeds stay as they are."""
-        return diff_along(rows, [*self.q, *self.z, TIME], [*self.q_dot, *self.z_dot, as_expr(1)])
-
-    @cached_property
     def drift(self) -> Matrix:
         """The part of q_dot without speeds, (nq,)."""
         return zeros(len(self.q))
@@ -111,7 +104,7 @@ class Kinematics:
         return vector(found)
 
     @cached_property
-    def X_W(self) -> list[Pose]:
+    def poses(self) -> list[Pose]:
         """Pose of every link in the world."""
         found: list[Pose] = []
         for link in self.links:
@@ -153,11 +146,6 @@ class Kinematics:
                 found[link.parent] = found[link.parent] + link.X @ found[k]
         return found
 
-    def frame(self, name: str) -> tuple[int, Pose]:
-        """The link that carries a marker or body, and the pose in it."""
-        body, pose = self.model.frame(name)
-        return (-1 if body == WORLD else self.carriers[body]), pose
-
     def carrier_of_both(self, a: str, b: str) -> str:
         """The last body that carries two frames, be it welded; the world where none does."""
         under = [a]
@@ -167,24 +155,9 @@ class Kinematics:
             b = self.stands_on[b]
         return b
 
-    def pose(self, name: str) -> Pose:
-        """Pose of a marker or body in the world. For the last one: the paper's XEndEf."""
-        k, X = self.frame(name)
-        return X if k < 0 else self.X_W[k] @ X
-
-    def velocity(self, name: str, axes: str = "world") -> Twist:
-        """Angular velocity and velocity of the origin of a marker or body."""
-        _axes(axes)
-        k, X = self.frame(name)
-        V = Twist.zero() if k < 0 else X.back(self.V[k])
-        if axes == "marker":
-            return V
-        R = self.pose(name).R
-        return Twist(R @ V.w, R @ V.v)
-
     def jacobian(self, name: str, axes: str = "world") -> Matrix:
         """The (6, nu) matrix from the speeds to the velocity of a marker or body."""
-        _axes(axes)
+        require_axes(axes)
         k, _ = self.frame(name)
         found = [zeros(6)] * len(self.u)
         here = self.pose(name)
@@ -196,19 +169,6 @@ class Kinematics:
                     column = Twist(here.R.T @ column.w, here.R.T @ column.v)
                 found[self.links[i].first + j] = column.vector()
         return matrix(found).T if found else zeros(6, 0)
-
-    @cached_property
-    def kinetic(self) -> Expr:
-        """Kinetic energy, the sum over links of V.(M V)/2."""
-        total = as_expr(0)
-        for link, V in zip(self.links, self.V, strict=True):
-            if link.inertia != Inertia.zero():
-                total = total + V.dot(link.inertia @ V)
-        for body in self.model.bodies:
-            for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):
-                speed = symbol(name)
-                total = total + a * self.quasi.get(speed, speed) ** 2
-        return total / 2
 
     @cached_property
     def first_moment(self) -> Matrix:
@@ -224,32 +184,6 @@ class Kinematics:
                 above = moments[link.parent]
                 moments[link.parent] = (above[0] + m, above[1] + moved)
         return whole
-
-    @property
-    def mass(self) -> Expr:
-        """Mass of everything that moves."""
-        total = as_expr(0)
-        for link in self.links:
-            total = total + link.inertia.m
-        return total
-
-    @property
-    def center_of_mass(self) -> Matrix:
-        """Centre of mass of everything that moves, in the world."""
-        if self.mass == 0:
-            raise ValueError(f"Model {self.model.name!r} has no mass, so no centre of mass.")
-        return self.first_moment / self.mass
-
-    @cached_property
-    def gravitational(self) -> Expr:
-        """Potential energy of gravity, zero at the origin of the world. The paper's GravPotChn, corrected."""
-        energy: Expr = -(self.model.gravity @ self.first_moment)
-        return energy
-
-
-def _axes(axes: str) -> None:
-    if axes not in ("world", "marker"):
-        raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
 
 
 def derive(model: Model, rates: bool = False) -> Kinematics:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.graph import Matrix, as_expr, substitute
-from polhode.kinematics import Kinematics
+from polhode.kinematics import Motion
 from polhode.spatial import Wrench
 
 from .interpolate import thirds
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from .trajectory import Trajectory
 
 
-def momentum(kin: Kinematics) -> Matrix:
+def momentum(kin: Motion) -> Matrix:
     """Angular momentum about the world's origin and linear momentum, (6,), summed outside in."""
-    found = [link.inertia @ V for link, V in zip(kin.links, kin.V, strict=True)]
+    links = kin.joints.links
+    found = [link.inertia @ V for link, V in zip(links, kin.V, strict=True)]
     total = Wrench.zero()
     for k in reversed(range(len(found))):
-        link = kin.links[k]
+        link = links[k]
         if link.parent < 0:
             total = total + link.X @ found[k]
         else:

@@ -36,7 +36,7 @@ _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"
 def units(traj: Trajectory) -> dict[str, str]:
     """The unit of every coordinate, speed and input, from the joint maps; "" for speeds that are not a joint's."""
     found: dict[str, str] = {"t": "s"} | dict.fromkeys(traj.speeds, "")
-    for link in traj.dynamics.equations.kinematics.links:
+    for link in traj.dynamics.equations.kinematics.joints.links:
         part = link.part
         lengths = ["rad" if h.w != zeros(3) else "m" for h in twists(part.basis)]
         if part.quaternion:
@@ -74,7 +74,7 @@ def _drive_unit(relation: Relation, units: dict[str, str]) -> str:
 def _owners(traj: Trajectory) -> dict[str, str]:
     """The joint of every variable that shares its joint with many."""
     found: dict[str, str] = {}
-    for link in traj.dynamics.equations.kinematics.links:
+    for link in traj.dynamics.equations.kinematics.joints.links:
         if len(link.speeds) >= 3:
             first = str(link.coordinates[0].value)
             bodies = traj.dynamics.equations.kinematics.model.bodies

@@ -7,8 +7,7 @@ import pytest
 import sympy
 
 import polhode as ph
-from polhode.formulations.kane import Kane
-from polhode.formulations.kane_suggest import written_operations
+from polhode.formulations.kane import Kane, written_operations
 from tests.mechanics import At
 
 q1, q2, v1, v2, L, m, g, t = ph.symbols("q1 q2 q1_dot q2_dot L m g t")
@@ -210,7 +209,7 @@ ERRORS = [
         ValueError,
         "only complete the definitions of 'u1'.* Define the dependent speeds too, 1 more, or use embed_by",
     ),
-    ({"embed": ["gear"], "method": "denoc"}, ValueError, 'method="kane"'),
+    ({"embed": ["gear"], "embed_by": "recombination", "method": "denoc"}, ValueError, 'method="kane"'),
 ]
 
 

@@ -78,7 +78,7 @@ def test_a_prescribed_crank_on_a_turned_base():
     driven = replace(model, constraints=(*model.constraints, *build.constraints))
     eq = ph.formulate(driven, embed=True)
     assert len(eq.u) == 0
-    assert len(eq.kinematics.embedded) == 3
+    assert len(eq.kinematics.speeds.embedded) == 3
 
 
 @pytest.mark.parametrize("rpy", [(0, 0, 0), TURN, (0.7, -0.4, 1.1)])

@@ -32,18 +32,20 @@ from polhode.graph import (
     zeros,
 )
 from polhode.graph.compact import compact
-from polhode.kinematics import Kinematics, Recast
+from polhode.kinematics import InSpeeds, Motion, in_speeds
+from polhode.kinematics.loads import elastic_energy, speed_forces
 from polhode.model import TIME
 
-from .kane_bodies import Mass, Rotor, active, masses, rotors
-from .kane_choice import Choice
-from .kane_tables import PartialTable, partial_table
-from .terms import Terms, elastic_energy, speed_forces
+from ..projection import require_still
+from ..terms import Terms
+from .bodies import Mass, Rotor, active, masses, rotors
+from .choice import Choice
+from .tables import PartialTable, partial_table
 
 if TYPE_CHECKING:
-    from .kane_embedding import Recombination
+    from .embedding import Recombination
 
-Motion = tuple[Matrix, Matrix]  # angular and linear part, in the axes of the link
+Pair = tuple[Matrix, Matrix]  # angular and linear part, in the axes of the link
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -54,12 +56,14 @@ class Kane(Choice):
     def free(self) -> Kane:
         """The same before constraints were embedded among its speeds; itself where none were."""
         kin = self.kinematics
-        return Kane(kinematics=kin.free) if isinstance(kin, Recast) and kin.free is not None else self
+        if not isinstance(kin, InSpeeds) or kin.speeds.free is None:
+            return self
+        return Kane(kinematics=in_speeds(kin.joints, kin.speeds.free))
 
     @cached_property
     def recombined(self) -> Recombination:
         """The equations of `free` combined by the constraints. Reference: [Gillespie, eq. 44, 45]."""
-        from .kane_embedding import Recombination
+        from .embedding import Recombination
 
         return Recombination(self.kinematics)
 
@@ -77,12 +81,12 @@ class Kane(Choice):
         return diff_along(rows, [*kin.q, *kin.z, TIME, *kin.u], [*kin.q_dot, *kin.z_dot, as_expr(1), *udot])
 
     @cached_property
-    def velocities(self) -> list[Motion]:
+    def velocities(self) -> list[Pair]:
         """Angular velocity of every body and velocity of its mass centre."""
         V = [self.kinematics.V[body.link] for body in self.bodies]
         return [(v.w, compact(v.v + cross(v.w, body.point))) for body, v in zip(self.bodies, V, strict=True)]
 
-    def accelerations(self, udot: Matrix) -> list[Motion]:
+    def accelerations(self, udot: Matrix) -> list[Pair]:
         """Angular acceleration of every body and acceleration of its mass centre, by differentiation.
 
         a = (change of the components of v) + w x v.  Reference: [Gillespie, eq. 37].
@@ -90,7 +94,7 @@ class Kane(Choice):
         return [(compact(self.rate(w, udot)), compact(self.rate(v, udot) + cross(w, v))) for w, v in self.velocities]
 
     @cached_property
-    def partials(self) -> list[Motion]:
+    def partials(self) -> list[Pair]:
         """Partial angular velocities and partial velocities, (3, nu) each. Reference: [Gillespie, eq. 24, 35]."""
         return [(compact(jacobian(w, self.u)), compact(jacobian(v, self.u))) for w, v in self.velocities]
 
@@ -188,7 +192,7 @@ class Kane(Choice):
         return compact(solve(self.mass(), compact(b)))
 
 
-def terms(kin: Kinematics) -> Terms:
+def terms(kin: Motion) -> Terms:
     """Derive the terms of Kane's equations, constraints embedded by substitution in the velocities."""
     kane = Kane(kinematics=kin)
     return Terms(
@@ -205,15 +209,10 @@ def _minus(kane: Kane) -> Matrix:
     return -kane.weights()
 
 
-def convective_matrix(kin: Kinematics, velocity: Callable[[], Matrix]) -> Matrix:
+def convective_matrix(kin: Motion, velocity: Callable[[], Matrix]) -> Matrix:
     """C with C u the velocity terms: half their slopes, as they are quadratic in u.
 
     M_dot - 2 C is not skew in general.
     """
-    rows = velocity()
-    if kin.drift != zeros(len(kin.q)):
-        raise ValueError(
-            f"Model {kin.model.name!r}: its speeds or constraints depend on time, so the velocity terms are not C u. "
-            "Use velocity_terms."
-        )
-    return compact(jacobian(rows, kin.u) / 2)
+    require_still(kin)
+    return compact(jacobian(velocity(), kin.u) / 2)

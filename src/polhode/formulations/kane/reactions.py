@@ -29,17 +29,16 @@ from polhode.graph import (
     zeros,
 )
 from polhode.graph.compact import compact
-from polhode.kinematics import Constraints, Kinematics, Link, Recast, constrain
+from polhode.kinematics import Constraints, InSpeeds, Kinematics, Link, Motion, constrain, joined, selected
 from polhode.kinematics.eliminate import eliminate
 from polhode.kinematics.generic import generic_points
-from polhode.kinematics.speeds import joined
 from polhode.model import Coupling
 from polhode.model.body import Body
 from polhode.model.errors import closest
 from polhode.spatial import Inertia, Pose, Twist, Wrench, skew
 
-from .kane import Kane
-from .kane_bodies import active
+from .bodies import active
+from .method import Kane
 
 
 def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
@@ -56,7 +55,7 @@ def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
     if axes not in ("world", "marker"):
         raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
     held = _held(kin)
-    every = constrain(kin.base) if isinstance(kin, Recast) else held
+    every = constrain(kin.joints)
     if name in every.names:
         lam = dict(zip(held.labels, _multipliers(kane, held), strict=True))
         return vector([lam.get(every.labels[i], as_expr(0)) for i in every.rows(name)])  # 0 where it repeats others
@@ -66,24 +65,29 @@ def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
         raise KeyError(f"There is no joint, body or constraint {name!r}. {closest(name, known)}")
     found = _wrench(kane, bodies[name], held)
     if axes == "world":
-        R = kin.X_W[kin.carriers[bodies[name].name]].R
+        R = kin.X_W[kin.joints.carriers[bodies[name].name]].R
         found = compact(vector([*(R @ found[:3]), *(R @ found[3:])]))
     return found
 
 
-def _held(kin: Kinematics) -> Constraints:
-    """All constraints, the embedded ones first, in the speeds of the joints or of the equations."""
-    if isinstance(kin, Recast):
-        return joined(kin.embedded, constrain(replace(kin.base, model=kin.model)))
-    return constrain(kin)
+def _held(kin: Motion) -> Constraints:
+    """All constraints in the speeds of the joints, the embedded ones first."""
+    return joined(kin.speeds.embedded, _open(kin)) if isinstance(kin, InSpeeds) else constrain(kin)
+
+
+def _open(kin: Motion) -> Constraints:
+    """The constraints that are not embedded, in the speeds of the joints."""
+    every = constrain(kin.joints)
+    return selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
 
 
 def _wrench(kane: Kane, body: Body, held: Constraints) -> Matrix:
     """Minus what acts and resists along six auxiliary motions of all that lies beyond a joint."""
     kin = kane.kinematics
-    cut = kin.carriers[body.name]
-    beyond = {k for k in range(len(kin.links)) if cut in kin.ancestors(k)}
-    X = _seen(kin, cut, beyond)
+    joints = kin.joints
+    cut = joints.carriers[body.name]
+    beyond = {k for k in range(len(joints.links)) if cut in joints.ancestors(k)}
+    X = _seen(joints, cut, beyond)
     total = Wrench.zero()
     motions = zip(kane.bodies, kane.velocities, kane.accelerations(kane.udot), strict=True)
     for mass, (w, _), (alpha, a) in motions:
@@ -115,17 +119,16 @@ def _seen(kin: Kinematics, cut: int, beyond: set[int]) -> dict[int, Pose]:
     return found
 
 
-def _along(kin: Kinematics, cut: int, body: Body) -> Matrix:
+def _along(kin: Motion, cut: int, body: Body) -> Matrix:
     """Slopes of the constraints by the six auxiliary speeds, (m, 6)."""
-    base = kin.base if isinstance(kin, Recast) else kin
-    model = base.model
+    base, model = kin.joints, kin.model
     if all(isinstance(c, Coupling) for c in model.constraints):
         return zeros(len(model.constraints), 6)
     small = [symbol(f"auxiliary {body.name} {i}") for i in range(12)]
     relaxed = _relaxed(base, cut, small)
     psi = jacobian(constrain(relaxed).psi, small[6:])
     rows = substitute(psi, dict.fromkeys(small, 0))
-    if isinstance(kin, Recast):
+    if kin is not base:
         every, order = constrain(base), _held(kin)
         rows = matrix([rows[every.labels.index(label)] for label in order.labels])
         rows = substitute(rows, kin.quasi)
@@ -170,20 +173,20 @@ def _multipliers(kane: Kane, held: Constraints) -> Matrix:
     """The force of each row: by auxiliary speeds where it is embedded, a symbol lam otherwise."""
     kin = kane.kinematics
     open_rows = [symbol(f"lam_{label}") for label in held.labels]
-    if not isinstance(kin, Recast) or not len(kin.embedded):
+    if not isinstance(kin, InSpeeds) or not len(kin.speeds.embedded):
         return vector(open_rows)
-    base, known = Kane(kinematics=kin.base), len(kin.embedded)
+    embedded, joints = kin.speeds.embedded, kin.joints
+    base, known = Kane(kinematics=joints), len(embedded)
     # v = G u + g + A a: the auxiliary speeds a are the residuals of the rows
-    rows = vector([*(e for u, e in kin.defined.items() if u in {*kin.u}), *kin.embedded.psi])
-    S = jacobian(rows, kin.base.u)
-    points = generic_points(kin.base, kin.embedded.phi, [*rows], kin.embedded.reference)
+    rows = vector([*(e for u, e in kin.speeds.defined.items() if u in {*kin.u}), *embedded.psi])
+    S = jacobian(rows, joints.u)
+    points = generic_points(joints, embedded.phi, [*rows], embedded.reference)
     unit = identity(len(S))
     A = eliminate(S, unit[:, len(kin.u) :], points)
-    v_dot = kane.rate(vector([kin.quasi[v] for v in kin.base.u]), kane.udot)
+    v_dot = kane.rate(vector([kin.quasi[v] for v in joints.u]), kane.udot)
     speeds = kin.quasi | dict(zip(base.udot, v_dot, strict=True))
     pushed = substitute(base.F + base.F_star, speeds)
     if len(open_rows) > known:
-        rest = constrain(replace(kin.base, model=kin.model))
-        pushed = pushed + substitute(rest.J, kin.quasi).T @ vector(open_rows[known:])
+        pushed = pushed + substitute(_open(kin).J, kin.quasi).T @ vector(open_rows[known:])
     found = compact(-(A.T @ pushed))
     return vector([*found, *open_rows[known:]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, cross, jacobian, latex
 from polhode.graph.compact import compact
-from polhode.kinematics import Kinematics
+from polhode.kinematics import Motion
 from polhode.model.body import WORLD
 from polhode.spatial import Pose
 
@@ -73,7 +73,7 @@ class PartialTable:
 
 
 def partial_table(
-    kin: Kinematics,
+    kin: Motion,
     centers: dict[str, Matrix],
     points: Sequence[str] | None = None,
     bodies: Sequence[str] | None = None,
@@ -98,28 +98,28 @@ def partial_table(
     return PartialTable(speeds=tuple(str(u.value) for u in kin.u), columns=tuple(found))
 
 
-def _column(kin: Kinematics, sign: str, of: str, frame: str, components: Matrix, axes: str | None) -> Column:
+def _column(kin: Motion, sign: str, of: str, frame: str, components: Matrix, axes: str | None) -> Column:
     turned = components if axes is None else _relative(kin, axes, frame) @ components
     values = compact(jacobian(compact(turned), kin.u))
     return Column(symbol=sign, of=of, axes=axes or kin.model.frame(frame)[0], values=_own(kin, frame, axes) @ values)
 
 
-def _own(kin: Kinematics, frame: str, axes: str | None) -> Matrix:
+def _own(kin: Motion, frame: str, axes: str | None) -> Matrix:
     """Markers are shown in the axes of their body unless others are asked for."""
     return Pose.identity().R if axes is not None else kin.model.frame(frame)[1].R
 
 
-def _relative(kin: Kinematics, a: str, b: str) -> Matrix:
+def _relative(kin: Motion, a: str, b: str) -> Matrix:
     """Rotation R_AB of two frames, by way of the last link that carries both."""
     (i, X_A), (j, X_B) = kin.frame(a), kin.frame(b)
-    shared = set(kin.ancestors(i)) & set(kin.ancestors(j))
+    shared = set(kin.joints.ancestors(i)) & set(kin.joints.ancestors(j))
     both = []
     for k, X in ((i, X_A), (j, X_B)):
         R = X.R
-        for link in kin.ancestors(k):
+        for link in kin.joints.ancestors(k):
             if link in shared:
                 break
-            R = kin.links[link].X.R @ R
+            R = kin.joints.links[link].X.R @ R
         both.append(R)
     found: Matrix = both[0].T @ both[1]
     return found

@@ -23,7 +23,7 @@ from polhode.kinematics.independent import GEOMETRIC, independent_rows
 from polhode.model import Model
 from polhode.spatial import Inertia
 
-from .kane import Kane
+from .method import Kane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

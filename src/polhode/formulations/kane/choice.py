@@ -7,7 +7,7 @@ from functools import cached_property
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, jacobian, substitute, symbol, vector, zeros
 from polhode.graph.compact import compact
-from polhode.kinematics import Kinematics, Recast
+from polhode.kinematics import InSpeeds, Motion, Speeds
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -20,7 +20,7 @@ class Choice:
     kinematics : of the speeds u
     """
 
-    kinematics: Kinematics
+    kinematics: Motion
 
     @property
     def u(self) -> Matrix:
@@ -38,12 +38,12 @@ class Choice:
         return vector([symbol(f"{u.value}{ending}") for u in kin.u])
 
     @property
-    def _recast(self) -> Recast | None:
-        return self.kinematics if isinstance(self.kinematics, Recast) else None
+    def _chosen(self) -> Speeds | None:
+        return self.kinematics.speeds if isinstance(self.kinematics, InSpeeds) else None
 
     @property
     def _meaning(self) -> Matrix:
-        return self.u if self._recast is None else vector(self._recast.defined.values())
+        return self.u if self._chosen is None else vector(self._chosen.defined.values())
 
     @property
     def W(self) -> Matrix:
@@ -58,33 +58,33 @@ class Choice:
     @property
     def Y(self) -> Matrix:
         """u = Y v + Z, a row for each speed that was defined. Reference: [Gillespie, eq. 1]."""
-        return identity(len(self.u)) if self._recast is None else jacobian(self._meaning, self._recast.base.u)
+        return identity(len(self.u)) if self._chosen is None else jacobian(self._meaning, self.kinematics.joints.u)
 
     @property
     def Z(self) -> Matrix:
         """u = Y v + Z."""
-        found = self._recast
+        found = self._chosen
         if found is None:
             return zeros(len(self.u))
-        return compact(substitute(self._meaning, dict.fromkeys(found.base.u, 0)))
+        return compact(substitute(self._meaning, dict.fromkeys(self.kinematics.joints.u, 0)))
 
     @property
     def G(self) -> Matrix:
         """v = G u + g. What acts on the joints, tau_v, acts on the speeds as G^T tau_v."""
-        return identity(len(self.u)) if self._recast is None else self._recast.G
+        return identity(len(self.u)) if self._chosen is None else self._chosen.G
 
     @property
     def g(self) -> Matrix:
-        return zeros(len(self.u)) if self._recast is None else self._recast.g
+        return zeros(len(self.u)) if self._chosen is None else self._chosen.g
 
     @property
     def D(self) -> Matrix:
         """Dependent speeds are D u + E. Reference: [Gillespie, eq. 5]."""
-        return zeros(0, len(self.u)) if self._recast is None else self._recast.D
+        return zeros(0, len(self.u)) if self._chosen is None else self._chosen.D
 
     @property
     def E(self) -> Matrix:
-        return zeros(0) if self._recast is None else self._recast.E
+        return zeros(0) if self._chosen is None else self._chosen.E
 
     @property
     def independent(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Choice:
     @property
     def dependent(self) -> dict[str, Expr]:
         """The speeds that constraints determine, in terms of the others."""
-        found = self._recast
+        found = self._chosen
         if found is None:
             return {}
         return {str(s.value): e for s, e in zip(found.dependent, compact(found.D @ found.u + found.E), strict=True)}
@@ -102,12 +102,12 @@ class Choice:
     @property
     def repeated(self) -> tuple[str, ...]:
         """Rows of embedded constraints that were left out because their speeds repeat those of others."""
-        return () if self._recast is None else self._recast.repeated.labels
+        return () if self._chosen is None else self._chosen.repeated.labels
 
     def __repr__(self) -> str:
         lines = [f"Kane's method for {self.kinematics.model.name!r}: nu = {len(self.u)}"]
-        if self._recast is not None:
-            lines += [f"  {u} = {e}" for u, e in self._recast.defined.items() if e is not u]
+        if self._chosen is not None:
+            lines += [f"  {u} = {e}" for u, e in self._chosen.defined.items() if e is not u]
             lines += [f"  {name} = {e} (dependent)" for name, e in self.dependent.items()]
             lines += [f"  left out: {', '.join(self.repeated)}"] if self.repeated else []
         return "\n".join(lines)

@@ -15,29 +15,30 @@ from functools import partial
 
 from polhode.graph import Matrix, identity, matrix, substitute, vector
 from polhode.graph.compact import compact
-from polhode.kinematics import Kinematics, Recast
+from polhode.kinematics import InSpeeds, Motion, in_speeds
 
-from .kane import Kane, convective_matrix
-from .terms import Terms
+from ..terms import Terms
+from .method import Kane, convective_matrix
 
 
 class Recombination:
     """The unconstrained equations and how they combine."""
 
-    def __init__(self, kin: Kinematics) -> None:
-        if not isinstance(kin, Recast) or kin.free is None:
+    def __init__(self, kin: Motion) -> None:
+        if not isinstance(kin, InSpeeds) or kin.speeds.free is None:
             raise ValueError(f'Model {kin.model.name!r}: {_why(kin)}, or use embed_by="substitution".')
         self.kin = kin
         self.kane = Kane(kinematics=kin)
-        self.free = Kane(kinematics=kin.free)
-        dependent = {s: i for i, s in enumerate(kin.dependent)}
+        own, free = kin.speeds, kin.speeds.free
+        self.free = Kane(kinematics=in_speeds(kin.joints, free))
+        dependent = {s: i for i, s in enumerate(own.dependent)}
         places = {u: i for i, u in enumerate(kin.u)}
         unit = identity(len(kin.u))
-        self.P = matrix([kin.D[dependent[u]] if u in dependent else unit[places[u]] for u in kin.free.u])
-        self.speeds = dict(zip(kin.dependent, compact(kin.D @ kin.u + kin.E), strict=True))
+        self.P = matrix([own.D[dependent[u]] if u in dependent else unit[places[u]] for u in free.u])
+        self.speeds = dict(zip(own.dependent, compact(own.D @ kin.u + own.E), strict=True))
         # udot_D = D udot + D_dot u + E_dot
-        drift = compact(kin.rate(kin.D) @ kin.u + kin.rate(kin.E))
-        self.rest = vector([drift[dependent[u]] if u in dependent else 0 for u in kin.free.u])
+        drift = compact(kin.rate(own.D) @ kin.u + kin.rate(own.E))
+        self.rest = vector([drift[dependent[u]] if u in dependent else 0 for u in free.u])
 
     def combined(self, rows: Matrix) -> Matrix:
         """Rows of the independent speeds plus D^T times those of the dependent, in the independent speeds."""
@@ -72,17 +73,17 @@ class Recombination:
         return self.combined(self.free.forces())
 
 
-def _why(kin: Kinematics) -> str:
+def _why(kin: Motion) -> str:
     """Why there is nothing to recombine, and what to do about it."""
-    if not isinstance(kin, Recast) or not len(kin.embedded):
+    if not isinstance(kin, InSpeeds) or not len(kin.speeds.embedded):
         return "no constraint is embedded among its speeds, so nothing recombines. Name constraints with embed="
     return (
         f"the embedded constraints only complete the definitions of {', '.join(repr(str(u.value)) for u in kin.u)}, so "
-        f"nothing recombines. Define the dependent speeds too, {len(kin.embedded)} more"
+        f"nothing recombines. Define the dependent speeds too, {len(kin.speeds.embedded)} more"
     )
 
 
-def recombined(kin: Kinematics) -> Terms:
+def recombined(kin: Motion) -> Terms:
     """Derive the terms of Kane's equations with constraints embedded by recombination."""
     made = Recombination(kin)
     return Terms(

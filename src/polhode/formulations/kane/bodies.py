@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, sqrt, symbol, zeros
-from polhode.kinematics import Kinematics
+from polhode.kinematics import Motion
 from polhode.model import TIME, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
 from polhode.spatial import Inertia
@@ -43,13 +43,13 @@ class Mass:
         return self.I @ w + cross(self.h, v), v * self.m + cross(w, self.h)
 
 
-def masses(kin: Kinematics) -> list[Mass]:
+def masses(kin: Motion) -> list[Mass]:
     """The bodies that have inertia."""
     found = []
     for body in kin.model.bodies:
         if body.total != Inertia.zero():
             point, about = _seen(body)
-            link = kin.carriers[body.name]
+            link = kin.joints.carriers[body.name]
             found.append(Mass(body=body.name, link=link, point=point, m=about.m, I=about.I, h=about.h))
     return found
 
@@ -79,7 +79,7 @@ class Rotor:
     turning: Expr
 
 
-def rotors(kin: Kinematics) -> list[Rotor]:
+def rotors(kin: Motion) -> list[Rotor]:
     """The armatures of all joints, on the speeds that the model names."""
     found: list[Rotor] = []
     for body in kin.model.bodies:
@@ -92,7 +92,7 @@ def rotors(kin: Kinematics) -> list[Rotor]:
     return found
 
 
-def _rotors(kin: Kinematics, part: Part, speeds: list[Expr], armature: tuple[Expr, ...]) -> Iterator[Rotor]:
+def _rotors(kin: Motion, part: Part, speeds: list[Expr], armature: tuple[Expr, ...]) -> Iterator[Rotor]:
     moved = [a * v for a, v in zip(armature, speeds, strict=False)]
     for i, (a, v) in enumerate(zip(armature, speeds, strict=False)):
         turning = as_expr(0)
@@ -107,7 +107,7 @@ def _rotors(kin: Kinematics, part: Part, speeds: list[Expr], armature: tuple[Exp
 Load = tuple[str, str, Matrix, Matrix]  # marker, axes, torque, force
 
 
-def active(kin: Kinematics) -> Iterator[Load]:
+def active(kin: Motion) -> Iterator[Load]:
     """Torques and forces at markers: wrenches, and springs at both ends. Laws are in the speeds of the joints."""
     for force in kin.model.forces:
         if isinstance(force, MarkerWrench):
@@ -118,7 +118,7 @@ def active(kin: Kinematics) -> Iterator[Load]:
                 yield end, "world", zeros(3), pull * sign
 
 
-def _tension(kin: Kinematics, spring: SpringDamper) -> Matrix:
+def _tension(kin: Motion, spring: SpringDamper) -> Matrix:
     """The force of a spring and damper on its first end, in the world."""
     a, b = spring.ends
     p_AB = kin.pose(b).p - kin.pose(a).p

@@ -1,0 +1,108 @@
+"""The force laws of a model: their energies, and the forces along the joints that they make.
+
+Every formulation reads the laws here. `applied_forces` brings them to the joints for
+"poincare" and "denoc"; Lagrange's and Kane's equations do that in ways of their own.
+"""
+
+from __future__ import annotations
+
+from polhode.graph import Expr, Matrix, as_expr, gradient, sqrt, symbol, tanh, vector, zeros
+from polhode.model import MarkerWrench, Potential, SpeedForce, SpringDamper
+from polhode.spatial import Pose, Wrench
+
+from .motion import Motion
+from .tree import Kinematics
+
+
+def elastic_energy(kin: Motion) -> Expr:
+    """Potential energy of joint springs and of the potentials the user gave."""
+    total = as_expr(0)
+    for body in kin.model.bodies:
+        joint = body.joint
+        if joint.passive:
+            for name, k, rest in zip(joint.coordinates(), joint.stiffness, joint.rest, strict=False):
+                total = total + k * (symbol(name) - rest) ** 2 / 2
+    for force in kin.model.forces:
+        if isinstance(force, Potential):
+            total = total + force.energy
+    return total
+
+
+def spring_energy(kin: Motion) -> Expr:
+    """Potential energy of the springs between markers, k (l - length)^2 / 2."""
+    total = as_expr(0)
+    for force in kin.model.forces:
+        if isinstance(force, SpringDamper) and force.stiffness != 0:
+            p_AB = kin.pose(force.ends[1]).p - kin.pose(force.ends[0]).p
+            stretch2 = p_AB @ p_AB if force.length == 0 else (sqrt(p_AB @ p_AB) - force.length) ** 2
+            total = total + force.stiffness * stretch2 / 2
+    return total
+
+
+def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
+    """Forces that belong to one speed: dampers and friction of the joints, and what the user gave.
+
+    Friction is smoothed: -f tanh(u / friction_speed).
+    """
+    found: list[tuple[str, Expr]] = []
+    for body in kin.model.bodies:
+        joint = body.joint
+        rows = zip(joint.speeds(), joint.damping, joint.friction, strict=False) if joint.passive else ()
+        for name, d, f in rows:
+            law = -(d * symbol(name))
+            if f != 0:
+                law = law - f * tanh(symbol(name) / joint.friction_speed)
+            found.append((name, law))
+    found += [(force.speed, force.value) for force in kin.model.forces if isinstance(force, SpeedForce)]
+    return [(name, law) for name, law in found if law != 0]
+
+
+def applied_forces(kin: Kinematics) -> Matrix:
+    """Bring the model's force laws to the speeds: Q_k = h_k . (sum of wrenches beyond).
+
+    Returns Q : (nu,).
+    """
+    wrenches = [Wrench.zero() for _ in kin.links]
+    for force in kin.model.forces:
+        if isinstance(force, MarkerWrench):
+            _press(kin, wrenches, force.marker, force.force, force.torque, in_world=force.axes == "world")
+        elif isinstance(force, SpringDamper):
+            pull = _pull(kin, force)
+            _press(kin, wrenches, force.ends[0], pull, zeros(3), in_world=True)
+            _press(kin, wrenches, force.ends[1], -pull, zeros(3), in_world=True)
+    for k in reversed(range(len(wrenches))):
+        link = kin.links[k]
+        if link.parent >= 0:
+            wrenches[link.parent] = wrenches[link.parent] + link.X @ wrenches[k]
+    Q: list[Expr] = [as_expr(0)] * len(kin.u)
+    for link, F in zip(kin.links, wrenches, strict=True):
+        for i, h in enumerate(link.H):
+            Q[link.first + i] = h.dot(F)
+    index = {u.value: i for i, u in enumerate(kin.u)}
+    for name, law in speed_forces(kin):
+        Q[index[name]] = Q[index[name]] + law
+    energy = elastic_energy(kin)
+    return vector(Q) if energy == 0 else vector(Q) - kin.pulled(gradient(energy, kin.q))
+
+
+def _press(kin: Kinematics, wrenches: list[Wrench], marker: str, force: Matrix, torque: Matrix, in_world: bool) -> None:
+    """Add a force and torque at a marker to the wrench on its link."""
+    k, X_LM = kin.frame(marker)
+    if k < 0:
+        return
+    R_LW = kin.X_W[k].R.T if in_world else X_LM.R
+    wrenches[k] = wrenches[k] + Pose.at(X_LM.p) @ Wrench(R_LW @ torque, R_LW @ force)
+
+
+def _pull(kin: Kinematics, spring: SpringDamper) -> Matrix:
+    """The force of a spring and damper on its first end, in the world."""
+    a, b = spring.ends
+    p_AB = kin.pose(b).p - kin.pose(a).p
+    if spring.length == 0 and spring.damping == 0:
+        return p_AB * spring.stiffness  # no length to divide by
+    l = sqrt(p_AB @ p_AB)
+    along: Matrix = p_AB / l
+    tension = spring.stiffness * (l - spring.length)
+    if spring.damping != 0:
+        tension = tension + spring.damping * (along @ (kin.velocity(b).v - kin.velocity(a).v))
+    return along * tension
