@@ -155,7 +155,6 @@ class Rolling(Constraint):
 
     table = "rolling"
     named = "rolling {wheel}"
-    positional = 2
 
     name: str
     wheel: str = fields.marker()

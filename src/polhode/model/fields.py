@@ -19,7 +19,7 @@ NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to somet
 class Spec:
     """What a field holds.
 
-    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis" or "choice"
+    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis", "choice" or "flag"
     usual        : value where none is given; None where one must be
     args         : what the builder calls the members of a pair
     key          : what TOML calls it, if not as the field
@@ -53,6 +53,8 @@ class Spec:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
                 known = " or ".join(f'"{option}"' for option in self.options)
                 raise fault(f"{what} is {value!r:.60}, expected {known}.")
+            case "flag" if not isinstance(value, bool):
+                raise fault(f"{what} is {value!r:.60}, expected true or false.")
             case "marker" | "coordinate" | "speed":
                 wrong = [name for name in (value if self.args else (value,)) if not isinstance(name, str)]
                 if wrong:
@@ -124,3 +126,8 @@ def axis(usual: str) -> Any:
 def choice(options: Iterable[str], usual: str) -> Any:
     """One of several words."""
     return _spec("choice", usual=usual, options=tuple(options))
+
+
+def flag(usual: bool) -> Any:
+    """True or false."""
+    return _spec("flag", usual=usual)
