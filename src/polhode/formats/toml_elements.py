@@ -20,6 +20,7 @@ def element_keys() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     for table, kind in ELEMENTS.items():
         keys = {spec.key or name: spec for name, spec in kind.specs.items()}
         needs = tuple(key for key, spec in keys.items() if spec.usual is None)
+        needs = needs if kind.named else ("name", *needs)
         found[table] = (needs, {*keys, "name"})
     return found
 

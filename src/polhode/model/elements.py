@@ -1,4 +1,4 @@
-"""Elements: forces and constraints, each declared once.
+"""Elements: forces, constraints and states, each declared once.
 
 An element is one class. Its fields say what they are; its checks, the method of the builder, TOML both
 ways, renaming and printing follow:
@@ -34,10 +34,10 @@ from .fields import Spec
 
 
 class Element:
-    """A force or a constraint; subclasses say what it holds.
+    """A force, a constraint or a state; subclasses say what it holds.
 
     table      : its table in TOML, and its method of the builder unless `call` is another
-    named      : what it is called where no name is given, of its arguments
+    named      : what it is called where no name is given, of its arguments; "" if one must be
     title      : what messages call it
     positional : how many arguments go by position; None for all
     depends    : what to say of a constant that varies with {}
@@ -153,16 +153,19 @@ def _signature(kind: type[Element]) -> Signature:
     """How the builder's method is called."""
     found = [(arg, spec) for name, spec in kind.specs.items() for arg in spec.args or (name,)]
     rows = [(arg, None if s.when else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
-    many = len(rows) + 1 if kind.positional is None else kind.positional
+    rows = [*rows, ("name", "")] if kind.named else [("name", Parameter.empty), *rows]
+    many = len(rows) if kind.positional is None else kind.positional
     optional = next((i for i, (_, usual) in enumerate(rows) if usual is not Parameter.empty), many)
     many = min([many, *(i for i, (_, usual) in enumerate(rows) if i > optional and usual is Parameter.empty)])
-    ways = [Parameter.POSITIONAL_OR_KEYWORD] * many + [Parameter.KEYWORD_ONLY] * (len(rows) + 1 - many)
-    return Signature([Parameter(a, way, default=d) for (a, d), way in zip([*rows, ("name", "")], ways, strict=True)])
+    ways = [Parameter.POSITIONAL_OR_KEYWORD] * many + [Parameter.KEYWORD_ONLY] * (len(rows) - many)
+    return Signature([Parameter(arg, way, default=usual) for (arg, usual), way in zip(rows, ways, strict=True)])
 
 
 def make(kind: type[Element], given: Mapping[str, Any]) -> Element:
     """An element from the arguments of the builder's method and a name."""
     what, held = f"{kind.title} {given['name']!r}", {}
+    if not isinstance(given["name"], str):
+        raise fault(f"{what}: name is {given['name']!r:.60}, expected the name as text.")
     for name, spec in kind.specs.items():
         value = tuple(given[arg] for arg in spec.args) if spec.args else given[name]
         if spec.when is not None:

@@ -11,6 +11,7 @@ from polhode.graph import Expr
 
 from . import values
 from .errors import closest, fault
+from .expression import Symbols, parse
 
 NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to something of the model
 
@@ -25,6 +26,7 @@ class Spec:
     key          : what TOML calls it, if not as the field
     least, above : bounds of a number
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
+    text         : the text of an expression will do
     options      : of a choice
     when         : the choice (field, value) that the field belongs to; it has no meaning for others
     """
@@ -36,6 +38,7 @@ class Spec:
     least: float | None = None
     above: float | None = None
     of: str = "constants"
+    text: bool = False
     options: tuple[str, ...] = ()
     when: tuple[str, str] | None = None
 
@@ -43,7 +46,8 @@ class Spec:
         """What the field holds, from what a user gave."""
         match self.kind:
             case "scalar":
-                return values.scalar(value, what)
+                text = self.text and isinstance(value, str)
+                return parse(value, Symbols(), what) if text else values.scalar(value, what)
             case "vector":
                 return values.entries(value, 3, what)
             case "axis":
@@ -131,3 +135,8 @@ def choice(options: Iterable[str], usual: str) -> Any:
 def flag(usual: bool) -> Any:
     """True or false."""
     return _spec("flag", usual=usual)
+
+
+def short(e: Expr) -> str:
+    """An expression in print, numbers with six digits."""
+    return f"{float(e.value):.6g}" if e.op == "const" else str(e)
