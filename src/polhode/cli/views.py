@@ -155,6 +155,8 @@ def evaluated(
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
     eq = equations
+    z = [float(state.start) for state in eq.model.states]
+    given |= dict(zip(eq.z, z, strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
     if names_of(eq.model):
@@ -167,6 +169,12 @@ def evaluated(
     found["statement"] = statement(eq.model, whole, "udot is that of the machine with them.")
     found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
+    if z:
+        found |= {
+            "states": [state.name for state in eq.model.states],
+            "z": z,
+            "zdot": evaluate(eq.z_dot, given).tolist(),
+        }
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
     return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau} | found
 
@@ -212,6 +220,10 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
     for name, x, rate in zip(found["coordinates"], found["q"], found["qdot"], strict=True):
         lines.append(f"{name:<{width}} {x + 0.0:13.6g} {rate + 0.0:13.6g}")
     lines += rows_text(found["constraints"]) if found.get("constraints") else []
+    if "states" in found:
+        lines += ["", f"{'state':<{width}} {'z':>13} {'zdot':>13}"]
+        for name, x, rate in zip(found["states"], found["z"], found["zdot"], strict=True):
+            lines.append(f"{name:<{width}} {x + 0.0:13.6g} {rate + 0.0:13.6g}")
     lines += ["", "mass matrix"]
     lines += [" ".join(f"{x + 0.0:12.5g}" for x in row) for row in found["mass_matrix"]]
     lines += ["", f"kinetic energy   {found['kinetic']:.9g}", f"potential energy {found['potential']:.9g}"]

@@ -40,7 +40,6 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 _TABLES = {  # array of tables: (required keys, other keys)
     "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
-    "state": (("name", "rate"), {"start"}),
 }
 _TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", "force_order", "constraint_order"}
 
@@ -85,11 +84,8 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        states = list(self._tables(data, "state"))
-        self._variables(build, [v for table in states if isinstance(v := table.get("name"), str)])
+        self._variables(build, _names(data.get("state")))
         self._defined(data, "definitions")
-        for i, table in enumerate(states):
-            self._state(build, table, i)
         for kind in ELEMENTS.values():
             for table in self._tables(data, kind.table):
                 with self.faults.caught(), ours(titled(kind.table)):
@@ -175,7 +171,7 @@ class _Reader(Values):
             )
             what = f"{titled(kind)} {label!r}" if label else f"{titled(kind)} number {i + 1}"
             self.keys(table, what, needs, takes)
-            if kind in ("body", "marker", "state") or all(key in table for key in needs):
+            if kind in ("body", "marker") or all(key in table for key in needs):
                 yield table
 
     # bodies
@@ -225,14 +221,6 @@ class _Reader(Values):
             rotation=self.either(None, self.rotation, table, what),
         )
 
-    def _state(self, build: Builder, table: dict[str, Any], i: int) -> None:
-        name = self.word(table, "name", f"State number {i + 1}", f"state {i + 1}")
-        rate, start = (
-            self.either(const(0), self.quantity, table.get(key, 0), f"State {name!r}: {key}")
-            for key in ("rate", "start")
-        )
-        build.state(name, rate, start)
-
     def _order(self, parts: list[Any], data: dict[str, Any], kind: str) -> None:
         """Put the forces or constraints in the order of their names."""
         key = f"{kind}_order"
@@ -248,3 +236,9 @@ class _Reader(Values):
 
 def _about_joints(part: Element) -> bool:
     return isinstance(part, Relation) or bool(part.uses("coordinate") or part.uses("speed"))
+
+
+def _names(tables: Any) -> list[str]:
+    """The names that tables give, whatever else is wrong with them."""
+    rows = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+    return [name for table in rows if isinstance(name := table.get("name"), str)]

@@ -20,6 +20,7 @@ def element_keys() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     for table, kind in ELEMENTS.items():
         keys = {spec.key or name: spec for name, spec in kind.specs.items()}
         needs = tuple(key for key, spec in keys.items() if spec.usual is None)
+        needs = needs if kind.named else ("name", *needs)
         found[table] = (needs, {*keys, "name"})
     return found
 
@@ -49,6 +50,8 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
             return read.quantity(value, f"{what}: {key}")
         case "vector":
             return read.vector(value, f"{what}: {key}")
+        case "flag":
+            return value
         case "axis":
             return value if isinstance(value, str) else read.nested(value, f"{what}: {key}", 1)
     return read.word(table, key, what)
@@ -57,7 +60,7 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
 def element_table(part: Element) -> dict[str, Any]:
     """The table of an element."""
     row: dict[str, Any] = {"name": part.name}
-    held = {name: getattr(part, name) for name in part.specs}
+    held = part.held()
     for name, spec in part.specs.items():
         value = axis_text(list(held[name])) if spec.kind == "axis" else held[name]
         if spec.belongs(held) and not (spec.kind == "axis" and value == spec.usual):

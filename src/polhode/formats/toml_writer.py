@@ -88,10 +88,8 @@ class _Writer:
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
-        for state in model.states:
-            start = {} if state.start == 0 else {"start": state.start}
-            blocks.append(self._table("state", {"name": state.name, "rate": state.rate, **start}))
-        blocks += [self._table(part.table, element_table(part)) for part in (*model.forces, *model.constraints)]
+        elements = (*model.states, *model.forces, *model.constraints)
+        blocks += [self._table(part.table, element_table(part)) for part in elements]
         return "\n\n".join(blocks) + "\n"
 
     def _top(self) -> str:

@@ -11,7 +11,6 @@ from . import values
 from .body import WORLD, Body, Marker
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
-from .expression import Symbols, parse
 from .joint import Joint
 from .model import Model, check_names
 from .states import State
@@ -124,7 +123,7 @@ class Builder:
         return [*methods, *(kind.call or kind.table for kind in ELEMENTS.values())]
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> None:
-        """Add a force or a constraint, by the arguments of its method."""
+        """Add a force, a constraint or a state, by the arguments of its method."""
         bound = kind.signature.bind(*args, **given)
         bound.apply_defaults()
         found = bound.arguments
@@ -133,11 +132,14 @@ class Builder:
         part = said.stands_for()
         if part is not said:
             self.short.append(said)
+        if isinstance(part, State):
+            self.states.append(part)
+            return
+        self._taken.setdefault(part.name, 2)
         if isinstance(part, Force):
             self.forces.append(part)
         elif isinstance(part, Constraint):
             self.constraints.append(part)
-        self._taken.setdefault(part.name, 2)
 
     def unique_name(self, name: str) -> str:
         """A name for a part that has none, counted where it is taken."""
@@ -146,18 +148,6 @@ class Builder:
         while (found := f"{name} {self._taken[name]}") in self._taken:
             self._taken[name] += 1
         return found
-
-    def state(self, name: str, rate: Any, start: Any = 0) -> None:
-        """Add a state that is not motion: zdot = rate, any expression of q, u, t, states and parameters.
-
-        rate  : an expression, or its text
-        start : its value at the beginning
-        """
-        what = f"State {name!r}"
-        _require_text(what, name=name)
-        rate = parse(rate, Symbols(), f"{what}: rate") if isinstance(rate, str) else rate
-        law, value = values.scalar(rate, f"{what}: rate"), values.scalar(start, f"{what}: start")
-        self.states.append(State(name=name, rate=law, start=value))
 
     def note(self, text: str) -> None:
         """Keep a remark for the report."""

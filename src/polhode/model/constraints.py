@@ -36,8 +36,8 @@ class Coupling(Constraint):
             yield f"Coupling of {self.coordinate!r} with itself, expected another coordinate."
 
     def described(self) -> str:
-        rest = "" if self.offset == 0 else f" + {short(self.offset)}"
-        return f"{self.coordinate} = {short(self.ratio)} {self.of}{rest}"
+        rest = "" if self.offset == 0 else f" + {fields.short(self.offset)}"
+        return f"{self.coordinate} = {fields.short(self.ratio)} {self.of}{rest}"
 
     def relation(self) -> Relation:
         """The same as an expression that stays zero."""
@@ -155,7 +155,6 @@ class Rolling(Constraint):
 
     table = "rolling"
     named = "rolling {wheel}"
-    positional = 2
 
     name: str
     wheel: str = fields.marker()
@@ -170,8 +169,3 @@ class Rolling(Constraint):
 
     def described(self) -> str:
         return f"rolling {self.shape} {self.wheel} on {self.ground}"
-
-
-def short(e: Expr) -> str:
-    """An expression, numbers with six digits."""
-    return f"{float(e.value):.6g}" if e.op == "const" else str(e)

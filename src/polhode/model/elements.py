@@ -1,4 +1,4 @@
-"""Elements: forces and constraints, each declared once.
+"""Elements: forces, constraints and states, each declared once.
 
 An element is one class. Its fields say what they are; its checks, the method of the builder, TOML both
 ways, renaming and printing follow:
@@ -34,10 +34,10 @@ from .fields import Spec
 
 
 class Element:
-    """A force or a constraint; subclasses say what it holds.
+    """A force, a constraint or a state; subclasses say what it holds.
 
     table      : its table in TOML, and its method of the builder unless `call` is another
-    named      : what it is called where no name is given, of its arguments
+    named      : what it is called where no name is given, of its arguments; "" if one must be
     title      : what messages call it
     positional : how many arguments go by position; None for all
     depends    : what to say of a constant that varies with {}
@@ -60,13 +60,17 @@ class Element:
         """How messages begin."""
         return f"{self.title} {self.name!r}"
 
+    def held(self) -> dict[str, Any]:
+        """What its fields hold."""
+        return {name: getattr(self, name) for name in self.specs}
+
     def expressions(self) -> list[Expr]:
         """Every expression of its fields."""
-        return [e for name, spec in self.specs.items() for e in spec.entries(getattr(self, name))]
+        return [e for name, value in self.held().items() for e in self.specs[name].entries(value)]
 
     def uses(self, kind: str) -> list[str]:
         """The markers, coordinates or speeds it refers to."""
-        found = [getattr(self, name) for name, spec in self.specs.items() if spec.kind == kind]
+        found = [value for name, value in self.held().items() if self.specs[name].kind == kind]
         return [name for names in found for name in ((names,) if isinstance(names, str) else names)]
 
     def between(self) -> tuple[str, ...]:
@@ -75,24 +79,20 @@ class Element:
 
     def renamed(self, names: Mapping[str, str], kind: str) -> Self:
         """The same with other names of markers, coordinates or speeds."""
-        found = {name: getattr(self, name) for name, spec in self.specs.items() if spec.kind == kind}
         new = {
             name: names.get(old, old) if isinstance(old, str) else tuple(names.get(e, e) for e in old)
-            for name, old in found.items()
+            for name, old in self.held().items()
+            if self.specs[name].kind == kind
         }
         return replace(self, **new)  # type: ignore[type-var]  # subclasses are dataclasses
 
     def faults(self) -> Iterator[str]:
         """What is wrong with it by itself."""
+        held = self.held()
         for name, spec in self.specs.items():
-            value = getattr(self, name)
-            if spec.kind == "axis" and free_symbols(value):
+            if spec.kind == "axis" and free_symbols(held[name]):
                 yield f"{self.what}: its {name} has symbols, expected numbers. Turn the marker instead."
-            if (
-                spec.kind == "scalar"
-                and spec.belongs({key: getattr(self, key) for key in self.specs})
-                and (wrong := spec.outside(value))
-            ):
+            if spec.kind == "scalar" and spec.belongs(held) and (wrong := spec.outside(held[name])):
                 yield f"{self.what}: {name} is {wrong}."
 
     def described(self) -> str:
@@ -132,26 +132,13 @@ ELEMENTS: dict[str, type[Element]] = {}  # by table
 _Class = TypeVar("_Class", bound=type)
 
 
-@dataclass_transform(
-    kw_only_default=True,
-    frozen_default=True,
-    field_specifiers=(
-        fields.marker,
-        fields.markers,
-        fields.coordinate,
-        fields.speed,
-        fields.speeds,
-        fields.scalar,
-        fields.vector,
-        fields.axis,
-        fields.choice,
-    ),
-)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def element(kind: _Class) -> _Class:
     """Declare an element: make it a dataclass, known to the builder and the formats."""
     made: Any = dataclass(frozen=True, slots=True, kw_only=True)(kind)
     made.title = made.title or titled(made.table)
-    made.specs = {f.name: f.metadata["spec"] for f in dataclass_fields(made) if "spec" in f.metadata}
+    own = sorted(dataclass_fields(made), key=lambda f: f.name not in kind.__annotations__)  # inherited ones last
+    made.specs = {f.name: f.metadata["spec"] for f in own if "spec" in f.metadata}
     made.signature = _signature(made)
     ELEMENTS[made.table] = made
     return made  # type: ignore[no-any-return]
@@ -165,15 +152,20 @@ def titled(table: str) -> str:
 def _signature(kind: type[Element]) -> Signature:
     """How the builder's method is called."""
     found = [(arg, spec) for name, spec in kind.specs.items() for arg in spec.args or (name,)]
-    many = len(found) + 1 if kind.positional is None else kind.positional
     rows = [(arg, None if s.when else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
-    kinds = [Parameter.POSITIONAL_OR_KEYWORD if i <= many else Parameter.KEYWORD_ONLY for i in range(1, len(rows) + 2)]
-    return Signature([Parameter(a, k, default=d) for (a, d), k in zip([*rows, ("name", "")], kinds, strict=True)])
+    rows = [*rows, ("name", "")] if kind.named else [("name", Parameter.empty), *rows]
+    many = len(rows) if kind.positional is None else kind.positional
+    optional = next((i for i, (_, usual) in enumerate(rows) if usual is not Parameter.empty), many)
+    many = min([many, *(i for i, (_, usual) in enumerate(rows) if i > optional and usual is Parameter.empty)])
+    ways = [Parameter.POSITIONAL_OR_KEYWORD] * many + [Parameter.KEYWORD_ONLY] * (len(rows) - many)
+    return Signature([Parameter(arg, way, default=usual) for (arg, usual), way in zip(rows, ways, strict=True)])
 
 
 def make(kind: type[Element], given: Mapping[str, Any]) -> Element:
     """An element from the arguments of the builder's method and a name."""
     what, held = f"{kind.title} {given['name']!r}", {}
+    if not isinstance(given["name"], str):
+        raise fault(f"{what}: name is {given['name']!r:.60}, expected the name as text.")
     for name, spec in kind.specs.items():
         value = tuple(given[arg] for arg in spec.args) if spec.args else given[name]
         if spec.when is not None:

@@ -11,6 +11,7 @@ from polhode.graph import Expr
 
 from . import values
 from .errors import closest, fault
+from .expression import Symbols, parse
 
 NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to something of the model
 
@@ -19,12 +20,13 @@ NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to somet
 class Spec:
     """What a field holds.
 
-    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis" or "choice"
+    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis", "choice" or "flag"
     usual        : value where none is given; None where one must be
     args         : what the builder calls the members of a pair
     key          : what TOML calls it, if not as the field
     least, above : bounds of a number
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
+    text         : the text of an expression will do
     options      : of a choice
     when         : the choice (field, value) that the field belongs to; it has no meaning for others
     """
@@ -36,6 +38,7 @@ class Spec:
     least: float | None = None
     above: float | None = None
     of: str = "constants"
+    text: bool = False
     options: tuple[str, ...] = ()
     when: tuple[str, str] | None = None
 
@@ -43,7 +46,8 @@ class Spec:
         """What the field holds, from what a user gave."""
         match self.kind:
             case "scalar":
-                return values.scalar(value, what)
+                text = self.text and isinstance(value, str)
+                return parse(value, Symbols(), what) if text else values.scalar(value, what)
             case "vector":
                 return values.entries(value, 3, what)
             case "axis":
@@ -53,6 +57,8 @@ class Spec:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
                 known = " or ".join(f'"{option}"' for option in self.options)
                 raise fault(f"{what} is {value!r:.60}, expected {known}.")
+            case "flag" if not isinstance(value, bool):
+                raise fault(f"{what} is {value!r:.60}, expected true or false.")
             case "marker" | "coordinate" | "speed":
                 wrong = [name for name in (value if self.args else (value,)) if not isinstance(name, str)]
                 if wrong:
@@ -124,3 +130,13 @@ def axis(usual: str) -> Any:
 def choice(options: Iterable[str], usual: str) -> Any:
     """One of several words."""
     return _spec("choice", usual=usual, options=tuple(options))
+
+
+def flag(usual: bool) -> Any:
+    """True or false."""
+    return _spec("flag", usual=usual)
+
+
+def short(e: Expr) -> str:
+    """An expression in print, numbers with six digits."""
+    return f"{float(e.value):.6g}" if e.op == "const" else str(e)

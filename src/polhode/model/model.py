@@ -98,8 +98,7 @@ class Model:
 
     def laws(self) -> list[Expr]:
         """Every expression of forces, constraints and states."""
-        elements = [e for part in (*self.forces, *self.constraints) for e in part.expressions()]
-        return elements + [e for state in self.states for e in (state.rate, state.start)]
+        return [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
 
     @property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -396,16 +395,13 @@ def _check_symbols(model: Model, faults: Faults) -> None:
             "Expected constants: rename the symbol."
         )
     never: dict[str, set[Expr]] = {"constants": variables, "coordinates": speeds | {TIME, *states}, "anything": set()}
-    for part in (*model.forces, *model.constraints):
+    for part in (*model.forces, *model.constraints, *model.states):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):
                 if s in never[spec.of]:
                     faults.add(part.what + part.depends.format(s))
         if isinstance(part, Relation):
             _check_relation(part, variables_of([part.value]), speeds, states, faults)
-    for state in model.states:
-        for s in variables_of([state.start]):
-            faults.add(f"State {state.name!r}: its start depends on {s}, expected a number or parameters.")
 
 
 class _Dependence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .body import WORLD
-from .constraints import short
+from .fields import short
 
 if TYPE_CHECKING:
     from .body import Body
@@ -42,13 +42,9 @@ def draw(model: Model) -> str:
         waiting += [(child, deeper, child is below[-1]) for child in reversed(below)]
     if shown < len(model.bodies):
         lines.append(f"... and {len(model.bodies) - shown} more bodies")
-    for part in (*model.forces, *model.constraints):
+    for part in (*model.forces, *model.constraints, *model.states):
         said = part.described()
         lines.append(f"{part.name} [{said}]" if said else part.name)
-    for state in model.states:
-        start = "" if state.start == 0 else f", from {short(state.start)}"
-        rate = f"{str(state.rate).splitlines()[0]:.60}"
-        lines.append(f"{state.name} [state with rate {rate}{start}]")
     return "\n".join(lines)
 
 

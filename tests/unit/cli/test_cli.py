@@ -127,6 +127,19 @@ def test_eval_takes_names(pendulum):
     assert re.search(r"theta_dot .* -2.899", done.stdout)
 
 
+def test_eval_knows_the_states(tmp_path):
+    path = tmp_path / "servo.toml"
+    path.write_text(
+        PENDULUM + '[[state]]\nname = "lag"\nrate = "theta - 2*lag"\nstart = "m/4"\n'
+        '[[force]]\nspeed = "theta_dot"\nvalue = "3*lag"\n'
+    )
+    given = ("eval", path, "--q", "0", "--p", "m=2, L=1, g=9.81")
+    data = json.loads(run(*given, "--json").stdout)
+    assert (data["states"], data["z"], data["zdot"], data["forces"]) == (["lag"], [0.5], [-1.0], [1.5])
+    assert re.search(r"lag +0.5 +-1\n", run(*given).stdout)
+    assert json.loads(run("info", path, "--json").stdout)["states"] == ["lag"]
+
+
 WRONG = [
     (["info", "nowhere.urdf"], "no such file"),
     (["derive", UR5, "--method", "magic"], "'magic' is unknown"),

@@ -68,6 +68,11 @@ value = "select(u.elbow_dot < 0, 1, -1)"
 [[potential]]
 energy = "q.elbow**2/2"
 
+[[state]]
+name = "lag"
+rate = "z.lag - L*t"
+start = "L/2"
+
 [[coupling]]
 coordinate = "elbow"
 of = "lower_1"
