@@ -102,6 +102,8 @@ class Check:
             cells = ["reference" if m == self.reference else self._cell(row[m]) for m in self.methods]
             lines.append(line(quantity, [*cells, self._cell(self.apart[quantity])]))
         lines.append(line("seconds", [f"{x:.2f}" for x in self.seconds.values()]))
+        if "J" in self.table:
+            lines.append("Accelerations are those of the bare tree; constraints are compared by their rows.")
         lines += [f"{what}: left out. {why}" for what, why in self.left_out.items()]
         return "\n".join([*lines, "", self.verdict])
 

@@ -10,8 +10,6 @@ from polhode.model import Model
 from polhode.model.constraints import described, rows_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from polhode.equations import Equations
 
 OFF = 1e-6  # m, rad, and these a second: a state that is further from its constraints is said to be off
@@ -57,22 +55,20 @@ def held(model: Model, whole: Model) -> dict[str, list[str]]:
     return {"holds": inside, "left_out": [name for name in names_of(whole) if name not in inside]}
 
 
-def rows_at(eq: Equations, given: dict[Any, Any], M: Any, b: Any) -> tuple[list[float], list[dict[str, Any]]]:
-    """Accelerations (nu,) at a state where the constraints hold, and their rows: residuals and reactions.
-
-    M udot = b + J^T lam,  J udot + gamma = 0, with lam of minimum norm where rows repeat.
-
-    given : values of q, u, t
-    M, b  : the inertia matrix and Q + tau - c, as numbers
-    """
+def rows_at(
+    eq: Equations, q: list[float], u: list[float], tau: list[float], t: float
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """Accelerations (nu,) at a state where the constraints hold, and their rows: residuals and reactions."""
     import numpy as np
 
-    rows = eq.constraints
-    phi, psi, J, gamma = (np.asarray(evaluate(part, given)) for part in (rows.phi, rows.psi, rows.J, rows.gamma))
-    udot, lam, wanted = _solved(np.asarray(M), np.asarray(b), J, gamma)
-    gap = np.abs(J @ udot + gamma)
-    if (gap > 1e-6 * wanted).any():
-        row = int(np.argmax(gap - 1e-6 * wanted))
+    rows, dynamics = eq.constraints, eq.compile()
+    udot, lam = (call(q, u, tau, t=t) for call in (dynamics.forward_dynamics, dynamics.reactions))
+    given = {eq.q: q, eq.u: u, eq.t: t}
+    phi, psi, J, gamma = (evaluate(part, given) for part in (rows.phi, rows.psi, rows.J, rows.gamma))
+    gap, size = np.abs(J @ udot + gamma), np.abs(J) @ np.abs(udot) + np.abs(gamma)
+    bad = ~(gap <= 1e-6 * np.maximum(size, size.max(initial=1e-9)))
+    if bad.any():
+        row = int(np.argmax(bad))
         raise ValueError(
             f"Constraint row {rows.labels[row]!r}: no acceleration satisfies it together with the others at this "
             f"state, {gap[row]:.3g} is left. Give a state where the constraints hold, or --bare."
@@ -83,25 +79,6 @@ def rows_at(eq: Equations, given: dict[Any, Any], M: Any, b: Any) -> tuple[list[
         for label, holonomic, x, v, f in each
     ]
     return udot.tolist(), found
-
-
-def _solved(M: np.ndarray, b: np.ndarray, J: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Solve M udot - J^T lam = b, J udot = -gamma by least squares, every speed and row by its own size.
-
-    Returns udot, lam, and what each row might have been off without its reaction.
-    """
-    import numpy as np
-
-    inertia = np.abs(np.diag(M))
-    s = 1 / np.sqrt(np.where(inertia > 0, inertia, 1.0))
-    scaled = J * s
-    size = np.linalg.norm(scaled, axis=1)
-    r = 1 / np.where(size > 0, size, 1.0)
-    A = scaled * r[:, None]
-    n, m = len(b), len(gamma)
-    whole = np.block([[M * np.outer(s, s), -A.T], [A, np.zeros((m, m))]])
-    found = np.linalg.lstsq(whole, np.concatenate([b * s, -gamma * r]), rcond=1e-11)[0]
-    return found[:n] * s, found[n:] * r, size * np.linalg.norm(b * s) + np.abs(gamma) + 1e-12
 
 
 def rows_text(rows: list[dict[str, Any]]) -> list[str]:

@@ -231,7 +231,7 @@ def check(
     if as_json:
         _print(check_data(found))
     else:
-        print(found)
+        print(for_shell(str(found)))
     if not found.agree:
         raise typer.Exit(1)
 

@@ -160,8 +160,7 @@ def evaluated(
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
     if names_of(eq.model):
-        b = [Q + f - c for Q, f, c in zip(found["forces"], tau, found["bias"], strict=True)]
-        found["udot"], found["constraints"] = rows_at(eq, given, found["mass_matrix"], b)
+        found["udot"], found["constraints"] = rows_at(eq, q, u, tau, t)
     else:
         force = fresh("tau", eq)
         found["udot"] = evaluate(accelerations(eq, force), given | dict(zip(force, tau, strict=True))).tolist()

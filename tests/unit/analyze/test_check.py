@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from polhode.equations import METHODS
 from polhode.model.grow import grow
 from tests.mechanisms import bricard, four_bar, governor, slider_crank, squeezer
 
+UR5 = Path(__file__).parents[3] / "examples/ur5.urdf"
 MACHINES = {
     "squeezer": squeezer,
     "slider-crank": slider_crank,
@@ -201,7 +203,14 @@ def test_the_command_prints_a_table_and_a_verdict(file):
     done = run(file, "--states", 2)
     assert done.returncode == 0, done.stderr
     assert "gamma" in done.stdout
+    assert "Accelerations are those of the bare tree" in done.stdout
     assert "poincare, lagrange, denoc and kane agree" in done.stdout
+
+
+def test_the_command_gives_advice_for_the_shell():
+    done = CliRunner().invoke(app, ["check", str(UR5), "--floating", "--states", "1"])
+    assert "lagrange: left out." in done.output
+    assert "or --floating --angles" in done.output
 
 
 def test_the_command_takes_methods_and_parameters(tmp_path):
