@@ -242,7 +242,9 @@ def main(folder: Path = shipped.FOLDER) -> None:
         index = {"sources": sources, "kernels": maker.found}
         (maker.folder / shipped.INDEX.name).write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(made, folder)
+        folder.mkdir(parents=True)
+        for file in maker.folder.iterdir():
+            shutil.copyfile(file, folder / file.name)
 
 
 if __name__ == "__main__":
