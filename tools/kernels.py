@@ -15,11 +15,12 @@ import hashlib
 import json
 import lzma
 import os
+import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def runs() -> None:
             ph.simulate(dynamics, q, u, 0.01, method=method, step=0.005)
             ph.simulate_many(dynamics, [q, q], [u, u], 0.01, method=method, step=0.005)
     ph.simulate(dynamics, q, u, 0.01, reacting=True)
+    dynamics.impulse(q, u)
 
 
 def unpacking(values: list[Any]) -> Intrinsic:
@@ -98,7 +100,7 @@ def unpacking(values: list[Any]) -> Intrinsic:
                 if isinstance(kind, types.Array):
                     array = context.make_array(kind)(context, builder)
                     data = builder.inttoptr(next_word(), array.data.type)
-                    fill_array(context, builder, array, data, [next_word() for _ in range(kind.ndim)])
+                    fill_array(context, builder, kind, array, data, [next_word() for _ in range(kind.ndim)])
                     return array._getvalue()
                 if kind is types.none:
                     return context.get_dummy_value()
@@ -113,9 +115,26 @@ def unpacking(values: list[Any]) -> Intrinsic:
     return unpack
 
 
+def only_text() -> None:
+    """Have Numba make LLVM IR and no machine code of it, which nobody would run: most of the time it takes."""
+    from numba.core import codegen, cpu
+
+    codegen.JITCodeLibrary._finalize_specific = lambda library: None
+    # functions are known by what is called from Python: here, by something of their own that never is
+    cpu.CPUContext.get_executable = lambda context, library, description, environment: [].append
+
+
+def uncached(kernel: Kernel[Any, Any]) -> Any:
+    """A function as Numba compiles it here: not kept on disk, and without a way in from Python, to save time."""
+    from numba import njit
+
+    return njit(kernel.function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **shipped.OPTIONS)
+
+
 def text_of(kernel: Kernel[Any, Any], values: list[Any]) -> tuple[str, str]:
     """The LLVM IR of a kernel for arguments like these, and what it returns."""
     from numba import njit, typeof, types
+    from numba.core.compiler_lock import global_compiler_lock
 
     kinds = tuple(typeof(value) for value in values)
     kernel.dispatcher.compile(kinds)
@@ -136,6 +155,8 @@ def text_of(kernel: Kernel[Any, Any], values: list[Any]) -> tuple[str, str]:
     entry = njit(ignored if returns == "none" else returned, no_cfunc_wrapper=True, **options)
     entry.compile((types.int64,))
     (made,) = entry.overloads.values()
+    with global_compiler_lock:
+        made.library._ensure_finalized()  # with all that it calls
     return tidied(made.library.get_llvm_str(), made.fndesc.mangled_name, kernel.name), returns
 
 
@@ -168,9 +189,12 @@ def tidied(text: str, inner: str, name: str) -> str:
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     builder = llvm.create_pass_builder(target, tuning)
-    builder.getModulePassManager().run(module, builder)
-    outside = {f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")}
-    outside |= {v.name for v in module.global_variables if v.is_declaration}
+    for _ in range(3):  # that a large function never raises may only be seen when all of it has been simplified
+        builder.getModulePassManager().run(module, builder)
+        outside = {f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")}
+        outside |= {v.name for v in module.global_variables if v.is_declaration}
+        if "raised" not in outside:
+            break
     if unknown := outside - EXTERNALS - {"raised"}:
         raise ValueError(f"Kernel {name!r} calls {', '.join(sorted(unknown))}. Write it without.")
     if "raised" in outside:
@@ -201,27 +225,28 @@ class Maker:
         )
         return shipped.load(digest, returns, lambda: text, kernel.name in VECTORISED)
 
-    def write_index(self) -> None:
-        index = {"sources": shipped.sources(), "kernels": self.found}
-        (self.folder / shipped.INDEX.name).write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
-
 
 def main(folder: Path = shipped.FOLDER) -> None:
-    folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
-    maker = Maker(folder)
+    """Put kernels made from the sources as they are now in the place of those in a folder."""
+    sources = shipped.sources()
+    with tempfile.TemporaryDirectory() as made:
+        maker = Maker(Path(made))
 
-    def native(kernel: Kernel[Any, Any], layout: str, values: list[Any]) -> Callable[[int], Any]:
-        return maker.make(kernel, layout, values)
+        def native(kernel: Kernel[Any, Any], layout: str, values: list[Any]) -> Callable[[int], Any]:
+            return maker.make(kernel, layout, values)
 
-    Kernel._native = native  # type: ignore[method-assign]
-    runs()
-    maker.write_index()
+        Kernel._native = native  # type: ignore[method-assign]
+        Kernel.dispatcher = property(lru_cache(uncached))  # type: ignore[assignment, arg-type]
+        only_text()
+        runs()
+        index = {"sources": sources, "kernels": maker.found}
+        (maker.folder / shipped.INDEX.name).write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for file in maker.folder.iterdir():
+            shutil.copyfile(file, folder / file.name)
 
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore", "Cannot cache compiled function")
-    with tempfile.TemporaryDirectory() as kept:
-        os.environ |= PLAIN | {"NUMBA_CACHE_DIR": kept}
-        main(*map(Path, sys.argv[1:]))
+    os.environ |= PLAIN
+    main(*map(Path, sys.argv[1:]))

@@ -62,7 +62,8 @@ def _worded(value: Any) -> str:
     if isinstance(value, np.ndarray):
         flags = value.flags
         strange = ("" if flags.c_contiguous else " strided") + ("" if flags.writeable else " read-only")
-        return f"{value.dtype.str.lstrip('<=|')}[{value.ndim}]{strange}{'' if flags.aligned else ' unaligned'}"
+        kind = str(value.dtype.descr) if value.dtype.names else value.dtype.str.lstrip("<=|")
+        return f"{kind}[{value.ndim}]{strange}{'' if flags.aligned else ' unaligned'}"
     if isinstance(value, tuple):
         members = [f"{name}={_worded(member)}" for name, member in zip(value._fields, value, strict=True)]  # type: ignore[attr-defined]
         return f"{type(value).__name__}({', '.join(members)})"

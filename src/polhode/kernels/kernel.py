@@ -84,7 +84,7 @@ class Kernel(Generic[P, R]):
         """The function as Numba compiles it; the code is kept on disk."""
         from numba import njit
 
-        options = self.options | {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
+        options = shipped.OPTIONS | self.options
         try:
             made = njit(self.function, cache=True, **options)
         except RuntimeError:  # no folder can be written to

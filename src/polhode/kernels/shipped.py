@@ -22,16 +22,17 @@ from polhode.compile.native import Loaded, host, object_code
 
 FOLDER = Path(__file__).parent / "ir"
 INDEX = FOLDER / "index.json"
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}  # of Numba
 RESULTS = {"none": None, "bool": ctypes.c_bool, "int": ctypes.c_int64}
 _loaded: list[Loaded] = []  # code lives as long as the process
 
 
 @lru_cache(maxsize=1)
 def sources() -> str:
-    """A hash of all files with kernels, for they are compiled into each other."""
+    """A hash of all files with kernels, for they are compiled into each other, and of how."""
     files = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     used = [text for text in files if b"from .kernel import" in text or b"@Intrinsic" in text]
-    used.append(Path(_invoke.__file__).read_bytes())
+    used += [Path(_invoke.__file__).read_bytes(), repr(OPTIONS).encode()]
     return hashlib.sha256(b"".join(text.replace(b"\r\n", b"\n") for text in used)).hexdigest()
 
 

@@ -85,16 +85,18 @@ def _require_contiguous(name: str, array: Any) -> None:
 def _seen(context: Any, builder: Any, kind: Any, seen: Any, value: Any, shape: list[Any]) -> Any:
     """An array of type `seen` and a shape over the data of another."""
     source, made = context.make_array(kind)(context, builder, value), context.make_array(seen)(context, builder)
-    fill_array(context, builder, made, source.data, shape, source.meminfo)
+    fill_array(context, builder, seen, made, source.data, shape, source.meminfo)
     return made._getvalue()
 
 
-def fill_array(context: Any, builder: Any, made: Any, data: Any, shape: list[Any], owner: Any = None) -> None:
-    """Give a contiguous array of 8-byte entries its data and shape."""
+def fill_array(
+    context: Any, builder: Any, kind: Any, made: Any, data: Any, shape: list[Any], owner: Any = None
+) -> None:
+    """Give a contiguous array of a kind its data and shape."""
     from numba import types
     from numba.np.arrayobj import populate_array
 
-    size = context.get_constant(types.intp, 8)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides = [size]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))

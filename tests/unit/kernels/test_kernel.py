@@ -55,6 +55,17 @@ def transpose(a: np.ndarray, rows: int, columns: int, out: np.ndarray) -> None:
             line[j * rows + i] = seen[i, j]
 
 
+NOTE = np.dtype([("count", np.int64), ("value", np.float64), ("last", np.int64)])
+
+
+@kernel
+def note(notes: np.ndarray, i: int) -> int:
+    """Write into a record."""
+    notes[i].count = 5
+    notes[i].value = 2.5
+    return int(notes[i].count)
+
+
 @kernel
 def is_positive(x: np.ndarray) -> bool:
     return bool(x[0] > 0.0)
@@ -94,7 +105,7 @@ def shipping(monkeypatch, tmp_path):
         return shipped.load(hashlib.sha256(text.encode()).hexdigest(), returns, lambda: text)
 
     monkeypatch.setattr(Kernel, "_native", native)
-    for made in (gather, transpose, is_positive, wait, total, reshaped, raising):
+    for made in (gather, transpose, note, is_positive, wait, total, reshaped, raising):
         monkeypatch.setattr(made, "kept", {})
 
 
@@ -146,7 +157,10 @@ def test_bound_arguments_are_seen_as_they_are_at_the_call_and_live_as_long(reque
     assert np.allclose(first, expected(outer, t, block, out), rtol=1e-14)
 
 
-def test_results_are_none_bool_or_int(shipping):
+def test_results_are_none_bool_or_int_and_records_are_written(shipping):
+    notes = np.zeros(3, dtype=NOTE)
+    assert note(notes, 2) == 5
+    assert notes.tolist() == [(0, 0.0, 0), (0, 0.0, 0), (5, 2.5, 0)]
     a, out = np.arange(6.0), np.zeros((3, 2))
     assert transpose(a, 2, 3, out) is None
     assert np.array_equal(out, a.reshape(2, 3).T)
@@ -183,12 +197,13 @@ def test_calls_with_other_arguments_are_refused():
 
 def test_without_numba_the_error_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setattr(shipped, "is_current", lambda: True)
     fresh = kernel(is_positive.function)
     with pytest.raises(
         ImportError, match=r"unlike those it is shipped for: f8\[1\] strided.*pip install \"polhode\[num"
     ):
         fresh(np.ones(4)[::2])
-    monkeypatch.setattr(shipped, "sources", lambda: "changed")
+    monkeypatch.setattr(shipped, "is_current", lambda: False)
     with pytest.raises(ImportError, match="its source was changed"):
         fresh(np.ones(4))
 
@@ -205,6 +220,7 @@ def test_what_cannot_be_shipped_is_refused_when_it_is_made(shipping):
 def test_the_layout_tells_apart_what_needs_other_code():
     values = [1, 1.0, True, None, np.ones(2), np.ones((1, 2)), np.ones(4)[::2], np.ones(2, dtype=np.int64)]
     values += [np.ones(2, dtype=np.float32), Inner(1.0, np.ones((2, 2))), Inner(1, np.ones((2, 2)))]
+    values += [np.zeros(1, dtype=[("a", "f8"), ("b", kind)]) for kind in ("f8", "i8")]
     frozen = np.ones(2)
     frozen.flags.writeable = False
     for named in (layout, lambda given: pack(given)[1]):

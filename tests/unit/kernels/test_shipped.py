@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from polhode.simulate.methods import METHODS
 
 from polhode.kernels import shipped
+from polhode.kernels.loop import METHODS
 from tools.kernels import EXTERNALS
 
 ROOT = Path(__file__).parents[3]
@@ -70,6 +70,8 @@ for name in sys.argv[2].split(","):
         if steps:
             show(ph.simulate_many(dynamics, [q, q + 0.0], [u, u], 0.1, method=method, **steps).q)
         show(ph.simulate(dynamics, q, u, 0.1, method=method, output="steps", **steps).q)
+    if name == "fourbar":
+        show(*dynamics.impulse(q, u))
 assert bool(sys.modules.get("numba")) == ("numba" in sys.argv)
 """
 
