@@ -57,8 +57,16 @@ METHODS = {
 def room_of(method: Method, n: int) -> Room:
     """Room for a method to move a state of n entries."""
     rule, square = method.rule, n if method.rule.implicit else 0
-    shapes = (rule.stages, n), (n,), (2, n), (rule.terms, n), (square, square), (square, square), (square,)
-    return Room(*(np.zeros(shape) for shape in shapes), pivots=np.zeros(square, dtype=np.int64))
+    return Room(
+        stages=np.zeros((rule.stages, n)),
+        y=np.zeros(n),
+        errors=np.zeros((2, n)),
+        polynomial=np.zeros((rule.terms, n)),
+        J=np.zeros((square, square)),
+        F=np.zeros((square, square)),
+        drift=np.zeros(square),
+        pivots=np.zeros(square, dtype=np.int64),
+    )
 
 
 @kernel

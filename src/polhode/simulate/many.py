@@ -13,11 +13,12 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
 
+from .asked import check_span, method_of, times
 from .assemble import parameters_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
-from .run import method_of, simulate, times
+from .run import simulated
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,8 +104,7 @@ def simulate_many(
     u = np.zeros((len(q), len(eq.u))) if u is None else u
     if len(u) != len(q) or not len(q):
         raise ValueError(f"q0 has {len(q)} rows and u0 {len(u)}, expected one of each for every state.")
-    chosen = method_of(method, step, t0, t_end)
-    assert t_end is not None
+    chosen, t_end = method_of(method, step, t0), check_span(step, t0, t_end)
     t = times([t0, t_end] if output is None else output, t0, t_end)
     if t is None:
         raise ValueError('output is "steps", which differ from state to state. Give times or a spacing.')
@@ -121,7 +121,7 @@ def simulate_many(
             forces = np.asarray(rows, dtype=float) if each else inputs.constant
             return _in_lanes(program, inputs, q, u, t, forces, options.get("p"), method, step, threads)
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    return _one_by_one(partial(simulate, dynamics, **options), q, u, t, rows, threads)
+    return _one_by_one(partial(simulated, dynamics, **options), q, u, t, rows, threads)
 
 
 def _rows(given: Any, n: int, what: str) -> np.ndarray:
