@@ -91,7 +91,8 @@ class Inputs:
         if program.law is not None:
             columns = [self.names.index(str(u.value)) for u in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
-            found[..., columns] = program.law(at[..., None], x, p)
+            values = np.ascontiguousarray(np.broadcast_to(p, (*x.shape[:-1], p.shape[-1])))
+            found[..., columns] = program.law(at[..., None], x, values)
         return found
 
     def _place(self, name: str) -> int:

@@ -100,11 +100,12 @@ class Simulation:
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
         room = room_of(chosen, x.size)
-        self._loop: Callable[[np.ndarray, np.ndarray], Callable[[], int]] = lambda grid, rows: partial(
-            advance, chosen, self._machine, record, self._x, grid, rows, room
-        )
+
+        def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
+            return partial(advance, chosen, self._machine, record, self._x, grid, rows, room)
+
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
-        self._each: Callable[[], int] = self._loop(self._recording.t, self._recording.x)
+        self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
         self._advance = self._each
         self._now.stop = t0
         self._each()

@@ -13,6 +13,8 @@ from polhode.equations.program import MOST, Program, program_of
 from polhode.kernels.machine import RANK, USED, evaluate, find_ranks, settle
 from tests import mechanisms
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.simulation.SimulationWarning")
+
 
 def pendulum(**options):
     build = ph.Builder("pendulum", **options)
