@@ -31,7 +31,7 @@ def attempt(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Roo
         _follow(m, t, h, x, y, k[1])
     if status == OK:
         status = arrive(m, run, k[:last], y)
-    if status == OK and rule.rated:
+    if status == OK and rule.chained:
         status = _rate(m, run, y, k[last])
         weigh(tableau.E, tableau.edge, h, k, room.errors)
     return int(status)

@@ -68,7 +68,7 @@ class Room(NamedTuple):
     stages     : (k, n), the first is the rate where the step starts
     y          : (n,), the new state
     errors     : (2, n), estimates of its error; scratch between attempts
-    polynomial : (terms, n), the step between its ends
+    polynomial : (degree, n), the step between its ends
     J, F       : (n, n), derivatives of the flow, and factors, by columns; drift : (n,), its derivative by time;
                  pivots : (n,); all empty for an explicit method
     """

@@ -19,7 +19,7 @@ from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
 from .run import simulated
-from .simulation import warn
+from .warning import warn
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,9 +53,9 @@ class Bundle:
             raise TypeError(f"A bundle takes one index, found {i!r:.60}. Use bundle.q[{i!r:.60}], or a loop.")
         if self.runs:
             return self.runs[i]
-        kept = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
-        kept[0] = True
-        k = len(kept) if kept.all() else int(np.argmin(kept))
+        good = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
+        good[0] = True
+        k = len(good) if good.all() else int(np.argmin(good))
         return Trajectory(
             dynamics=self.dynamics,
             t=self.t[:k],

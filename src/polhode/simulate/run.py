@@ -10,7 +10,8 @@ from polhode.equations import Dynamics
 from polhode.trajectory import Trajectory
 
 from .asked import check_span, method_of, movable, times
-from .simulation import Simulation, warn
+from .simulation import Simulation
+from .warning import warn
 from .watching import watching
 
 

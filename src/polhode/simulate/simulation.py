@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.equations.program import Program, program_of, row_sizes
+from polhode.equations.program import program_of
 from polhode.kernels.loop import advance, room_of
-from polhode.kernels.machine import NOT_FINITE, OK, RANK, Machine, find_ranks, settle
+from polhode.kernels.machine import NOT_FINITE, RANK
 from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
 from polhode.trajectory import Outcome, Trajectory
 
@@ -26,28 +24,11 @@ from .ending import ending
 from .inputs import numbers, read_inputs
 from .interrupt import PATIENCE, stoppable
 from .recording import Recording
+from .start import begin
+from .warning import warn
 from .watching import watching
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
-
-
-class SimulationWarning(RuntimeWarning):
-    """A run stopped before the time it was asked to reach. Its outcome says why."""
-
-
-def warn(*outcomes: Outcome) -> None:
-    """Warn once of runs that stopped early, where they were called for.
-
-    A run after Ctrl-C has no remedy, and needs no warning.
-    """
-    stopped = [(i, outcome) for i, outcome in enumerate(outcomes) if outcome.remedy]
-    if not stopped:
-        return
-    (first, outcome), level, frame = stopped[0], 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("polhode."):
-        level, frame = level + 1, frame.f_back
-    counted = f"{len(stopped):,} of {len(outcomes):,} runs stopped early. Number {first}: "
-    warnings.warn(f"{counted if len(outcomes) > 1 else ''}{outcome}", SimulationWarning, stacklevel=level)
 
 
 class Simulation:
@@ -95,7 +76,7 @@ class Simulation:
         x[self._q] = values_of(q0, self._names[self._q], eq.model.neutral(), "q0")
         x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
         self._x = self._program.unit(x)
-        _begin(self._program, self._machine, t0, self._x)
+        begin(self._program, self._machine, t0, self._x)
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
@@ -182,7 +163,7 @@ class Simulation:
     def _resume(self) -> None:
         """Go on from a state that was set, if it satisfies the constraints."""
         if self._changed:
-            _begin(self._program, self._machine, self.t, self._x)
+            begin(self._program, self._machine, self.t, self._x)
             self._start_anew()
 
     def _start_anew(self) -> None:
@@ -202,7 +183,7 @@ class Simulation:
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
             self._now.stop = self._sampled()
-        status = self._advance()
+        status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
         if status != MORE or self._inputs.failure is not None:
             self._look(status)
 
@@ -282,6 +263,7 @@ class Simulation:
         if control is None:
             return np.inf
         if self.t >= self._t0 + self._samples * control.period:
+            self._inputs.not_finite = None
             found = self._inputs.call(control.function, self.t, self._x[self._q], self._x[self._u])
             if self._inputs.not_finite is not None:
                 return -np.inf
@@ -335,7 +317,7 @@ class Simulation:
         """
         program, machine, now, inputs = self._program, self._machine, self._now, self._inputs
         self._flush()
-        if self._recording.last < self.t and not self._recording.rows:
+        if not self._recording.rows:
             self._recording.add(np.array([self.t]), self._x[None])
         t, x = self._recording.states()
         m, tau = len(program.constraints), self._along(t, x, self._recording.forces(machine.tau))
@@ -392,22 +374,3 @@ def _final(array: np.ndarray) -> np.ndarray:
     """An array that cannot be changed: what is written to sim.q[0] would be lost."""
     array.flags.writeable = False
     return array
-
-
-def _begin(program: Program, machine: Machine, t: float, x: np.ndarray) -> None:
-    """Check that a state satisfies the constraints, and settle it."""
-    if machine.held is None:
-        return
-    near = 1e-5 * max(1.0, np.abs(x).max())
-    both = program.positions(t, x, machine.p), program.speeds(t, x, machine.p)
-    for what, (rest, J) in zip(("position", "speed"), both, strict=True):
-        for label, off, size in zip(program.held.labels, rest, row_sizes(J), strict=False):
-            if not abs(off) <= near * size:
-                raise ValueError(
-                    f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
-                    "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
-                )
-    find_ranks(machine, t, x)
-    if settle(machine, t, x) != OK:
-        raise ValueError("The constraints cannot be satisfied near the initial state. Use assemble(dynamics, q0, u0).")
-    find_ranks(machine, t, x)

@@ -13,7 +13,7 @@ from polhode.equations.program import MOST, Program, program_of
 from polhode.kernels.machine import RANK, USED, evaluate, find_ranks, settle
 from tests import mechanisms
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.simulation.SimulationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.warning.SimulationWarning")
 
 
 def pendulum(**options):

@@ -172,6 +172,17 @@ def test_a_run_that_stops_early_warns_and_a_step_raises():
     assert sim.run(until=3.0).finished
 
 
+def test_a_sampled_control_that_gives_nan_can_recover():
+    sim = ph.Simulation(cart(), tau=ph.Sampled(lambda t, q, u: [np.nan if broken and t > 0.15 else 1.0], 0.1))
+    broken = True
+    with pytest.raises(RuntimeError, match="control gave a force on 'x_dot'"):
+        [sim.step() for _ in range(1000)]
+    assert sim.t == pytest.approx(0.2)
+    broken = False
+    assert sim.run(until=1.0).finished
+    assert sim.u[0] == pytest.approx(0.5, abs=1e-9)
+
+
 def test_what_a_control_raises_leaves_the_state_where_it_was():
     def control(t, q, u):
         if t > 0.5 and broken:
