@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kernel import helper
+from .kernel import helper, inlined
 
 Array = np.ndarray
 
@@ -114,8 +114,7 @@ def culprit(stages: Array, y: Array, count: int) -> int:
     return first_bad(y, count)
 
 
-@helper
-def combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) -> None:
+def _combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) -> None:
     """y = x + h (a_0 k_0 + a_j k_j + ... + a_{end-1} k_{end-1}), five stages at a time."""
     n, a0, odd = x.size, h * a[0], (end - j) % 5
     if odd == 0:
@@ -141,6 +140,9 @@ def combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) 
         a1, a2, a3, a4, a5 = h * a[b], h * a[b + 1], h * a[b + 2], h * a[b + 3], h * a[b + 4]
         for i in range(n):
             y[i] += a1 * k[b, i] + a2 * k[b + 1, i] + a3 * k[b + 2, i] + a4 * k[b + 3, i] + a5 * k[b + 4, i]
+
+
+combine, combine_here = helper(_combine), inlined(_combine)  # as a call, or where it is called most
 
 
 @helper
