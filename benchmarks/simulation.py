@@ -272,7 +272,42 @@ def table(console: Any) -> None:
     shown = begin(f"Pendulum of {LINKS} links on a cart, tolerance 1.5e-8", "Polhode, DOP853", "PyDy, odeint", "ratio")
     shown.add_row("simulated seconds a second", f"{2 / us:,.0f}", f"{2 / them:,.0f}", f"x {them / us:,.0f}")
     console.print(shown)
+    python(console)
     drift(console)
+
+
+def python(console: Any) -> None:
+    """What Python adds to the native loop: for a step, for a control of the pendulum, and for a sampled one."""
+    from rich.table import Table
+
+    import polhode as ph
+
+    build = ph.Builder("pendulum")
+    build.body("bob", joint=ph.revolute("y", name="theta"), mass=1, com=(0, 0, -1))
+    dyn, steps = ph.formulate(build.build()).compile(), 10_000
+    options: dict[str, Any] = {"method": "rk4", "step": STEP}
+
+    def native(tau: Any = None) -> float:
+        span = steps * STEP
+        runs = [ph.simulate(dyn, {"theta": 1.0}, t_end=span, tau=tau, output=[span], **options) for _ in range(4)]
+        return min(run.statistics["seconds"] for run in runs)
+
+    def stepped() -> None:
+        for _ in range(steps):
+            sim.step()
+
+    sim, plain = ph.Simulation(dyn, {"theta": 1.0}, **options), native()
+    shown = Table(title="What Python adds to a native step of a pendulum", title_justify="left")
+    for column in ("", "us"):
+        shown.add_column(column, justify="right" if column else "left")
+    shown.add_row("native step, RK4", f"{plain / steps * 1e6:.2f}")
+    shown.add_row("sim.step(), beyond it", f"{(_timed(stepped)[0] - plain) / steps * 1e6:.2f}")
+    for what, answer in (("an array", np.zeros(1)), ("a list", [0.0]), ("values by name", {"theta_dot": 0.0})):
+        called = native(lambda t, q, u, answer=answer: answer)
+        shown.add_row(f"a control that gives {what}, each of four calls", f"{(called - plain) / steps / 4 * 1e6:.2f}")
+    called = native(ph.Sampled(lambda t, q, u: [0.0], STEP))
+    shown.add_row("a sampled control, each call", f"{(called - plain) / steps * 1e6:.2f}")
+    console.print(shown)
 
 
 def drift(console: Any) -> None:

@@ -39,7 +39,7 @@ _PUBLIC = {
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics",
-    "simulate": "simulate simulate_many assemble Sampled Trajectory",
+    "simulate": "simulate simulate_many assemble Sampled Simulation SimulationWarning Trajectory",
     "analyze": "check",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
@@ -96,7 +96,15 @@ if TYPE_CHECKING:
         universal,
         weld,
     )
-    from .simulate import Sampled, Trajectory, assemble, simulate, simulate_many
+    from .simulate import (
+        Sampled,
+        Simulation,
+        SimulationWarning,
+        Trajectory,
+        assemble,
+        simulate,
+        simulate_many,
+    )
 
 
 def __getattr__(name: str) -> Any:
@@ -124,6 +132,8 @@ __all__ = [
     "Model",
     "ModelError",
     "Sampled",
+    "Simulation",
+    "SimulationWarning",
     "Trajectory",
     "absolute",
     "acos",

@@ -279,7 +279,7 @@ def simulate(
     """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
     from polhode.equations import formulate
     from polhode.simulate import assemble
-    from polhode.simulate import simulate as run
+    from polhode.simulate.run import simulated as run
 
     from .simulation import check, forces, initial, summary, write
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Expr, Matrix, as_expr, free_symbols, substitute, symbol, vector
+from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
@@ -188,6 +188,12 @@ class Program:
         """States (..., n) of coordinates, speeds and states beside motion, before any work was done."""
         rest = [] if z is None else [z]
         return self.unit(self._whole(np.concatenate([q, u, *rest], axis=-1)))
+
+    def starts(self, p: np.ndarray) -> np.ndarray:
+        """Where the states beside motion start, (nz,), for values of the run-time parameters."""
+        known: dict[Any, Any] = {s: e.value for s, e in self._folded.items() if isinstance(e, Constant)}
+        known |= dict(zip(map(symbol, self.dynamics.parameters), map(float, p), strict=False))
+        return np.array([float(evaluate(state.start, known)) for state in self.equations.model.states])
 
     def _whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""

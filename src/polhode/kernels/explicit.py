@@ -14,7 +14,7 @@ from .hold import evaluate, settle
 from .kernel import inlined
 from .machine import NOT_FINITE, OK, rates
 from .sizing import Rule
-from .stepping import Array, Room, combine, culprit, first_bad, hermite, weigh
+from .stepping import Array, Room, combine, combine_here, culprit, first_bad, hermite, weigh
 from .tableaus import Explicit
 
 
@@ -24,15 +24,15 @@ def attempt(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Roo
     k, y, t, h, last = room.stages, room.y, run.t, run.h, rule.last
     status, run.arrived = OK, 0
     run.evaluations += last - 1
-    for s in range(1, last):
-        combine(y, x, h, tableau.A[s], tableau.first[s], s, k)
-        status = max(status, evaluate(m, t + tableau.c[s] * h, y, k[s], False))
-    combine(y, x, h, tableau.A[last], tableau.first[last], last, k)
+    for s in range(1, last + 1):
+        combine_here(y, x, h, tableau.A[s], tableau.first[s], s, k)
+        if s < last:
+            status = max(status, evaluate(m, t + tableau.c[s] * h, y, k[s], False))
     if last == 1:
         _follow(m, t, h, x, y, k[1])
     if status == OK:
         status = arrive(m, run, k[:last], y)
-    if status == OK and rule.rated:
+    if status == OK and rule.chained:
         status = _rate(m, run, y, k[last])
         weigh(tableau.E, tableau.edge, h, k, room.errors)
     return int(status)

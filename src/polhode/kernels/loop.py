@@ -33,20 +33,20 @@ class Method(NamedTuple):
 
 def _fixed(tableau: Explicit) -> Method:
     last = len(tableau.c) - 1
-    return Method(Rule(fixed=1, implicit=0, last=last, rated=0, stages=last + 1, terms=3), tableau)
+    return Method(Rule(fixed=1, implicit=0, last=last, chained=0, stages=last + 1, degree=3), tableau)
 
 
 METHODS = {
     "dop853": Method(
-        Rule(0, 0, last=12, rated=1, stages=16, terms=7, errors=2, power=8.0, memory=0.02, least=0.333, most=6.0),
+        Rule(0, 0, last=12, chained=1, stages=16, degree=7, errors=2, power=8.0, memory=0.02, least=0.333, most=6.0),
         DOP853,
     ),
     "dopri5": Method(
-        Rule(0, 0, last=6, rated=1, stages=7, terms=4, errors=1, power=5.0, memory=0.04, least=0.2, most=10.0),
+        Rule(0, 0, last=6, chained=1, stages=7, degree=4, errors=1, power=5.0, memory=0.04, least=0.2, most=10.0),
         DOPRI5,
     ),
     "rodas5p": Method(
-        Rule(0, 1, last=0, rated=0, stages=9, terms=4, errors=1, power=5.0, memory=0.02, least=0.2, most=6.0),
+        Rule(0, 1, last=0, chained=0, stages=9, degree=4, errors=1, power=5.0, memory=0.02, least=0.2, most=6.0),
         rosenbrock=RODAS5P,
     ),
     "euler": _fixed(EULER),
@@ -58,8 +58,16 @@ METHODS = {
 def room_of(method: Method, n: int) -> Room:
     """Room for a method to move a state of n entries."""
     rule, square = method.rule, n if method.rule.implicit else 0
-    shapes = (rule.stages, n), (n,), (2, n), (rule.terms, n), (square, square), (square, square), (square,)
-    return Room(*(np.zeros(shape) for shape in shapes), pivots=np.zeros(square, dtype=np.int64))
+    return Room(
+        stages=np.zeros((rule.stages, n)),
+        y=np.zeros(n),
+        errors=np.zeros((2, n)),
+        polynomial=np.zeros((rule.degree, n)),
+        J=np.zeros((square, square)),
+        F=np.zeros((square, square)),
+        drift=np.zeros(square),
+        pivots=np.zeros(square, dtype=np.int64),
+    )
 
 
 @kernel

@@ -27,9 +27,9 @@ class Rule(NamedTuple):
     fixed    : 1 for steps of one size
     implicit : 1 if it needs derivatives of the flow
     last     : the stage at the end of the step, 0 if there is none
-    rated    : 1 if an attempt evaluates that stage, so that it is the first of the next step
+    chained  : 1 if an attempt evaluates that stage, so that it is the first of the next step
     stages   : in all, with those of the dense output
-    terms    : of the dense output
+    degree   : of the dense output
     errors   : 1, or 2 of which the second corrects the first
     power    : of the step size in the error
     memory   : of the last error, in the choice of the next size
@@ -39,9 +39,9 @@ class Rule(NamedTuple):
     fixed: int
     implicit: int
     last: int
-    rated: int
+    chained: int
     stages: int
-    terms: int
+    degree: int
     errors: int = 0
     power: float = 0.0
     memory: float = 0.0

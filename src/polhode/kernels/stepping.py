@@ -12,46 +12,51 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .kernel import helper
+from .kernel import helper, inlined
 
 Array = np.ndarray
 
 # what `advance` returns: at the stop; budget used up; record of steps full; the step became too small
 DONE, MORE, FULL, COLLAPSE = 0, 1, 2, 13
 
-_REAL, _WHOLE = ctypes.c_double, ctypes.c_int64
+_KINDS: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64}
 
 
 class Run(ctypes.Structure):
-    """The record of a run: `advance` goes on from it, and writes how far it came.
+    """The record of a run: `advance` goes on from it, and writes how far it came."""
 
-    t, stop     : the time of the state, and where to stop
-    h, end      : size and end of the step in hand
-    step        : size wanted for the next step, 0 to have the first one guessed
-    error       : of the last step
-    origin, index, spacing : steps of one size end at origin + index spacing, without drift
-    rtol, atol  : tolerances
-    longest     : the longest step; shortest : the shortest one, relative to the time
-    row         : the next row of output
-    accepted, rejected, evaluations : counts of steps, of attempts that failed, of evaluations of the flow
-    budget      : the most steps of a call
-    rated       : 1 if the first stage is the rate at (t, x); arrived : 1 if the last one is that at the end of the step
-    every       : 1 to record every step
-    blamed      : the entry of the state that failed
-    tries       : attempts that failed since the last step; cause : why the last one did
-    """
+    t: float  # of the state
+    stop: float
+    h: float  # size of the step in hand
+    end: float  # of that step
+    step: float  # the size wanted next, 0 to have the first one guessed
+    error: float  # of the last step
+    origin: float  # steps of one size end at origin + index spacing, without drift
+    spacing: float
+    rtol: float
+    atol: float
+    longest: float  # step
+    shortest: float  # step, relative to the time
+    index: int
+    row: int  # the next one of the output
+    accepted: int  # steps
+    rejected: int  # attempts
+    evaluations: int  # of the flow
+    budget: int  # the most steps of a call
+    rated: int  # 1 if the first stage is the rate at (t, x)
+    arrived: int  # 1 if the last stage is the rate at the end of the step in hand
+    every: int  # 1 to record every step
+    blamed: int  # the entry of the state that failed
+    tries: int  # attempts that failed since the last step
+    cause: int  # of the last failure
 
-    _fields_ = (
-        *((name, _REAL) for name in "t stop h end step error origin spacing rtol atol longest shortest".split()),
-        *((name, _WHOLE) for name in "index row accepted rejected evaluations budget rated arrived".split()),
-        *((name, _WHOLE) for name in "every blamed tries cause".split()),
-    )
+    _fields_ = tuple((name, _KINDS[kind]) for name, kind in __annotations__.items())
 
     @classmethod
-    def of(cls, **values: float) -> tuple[Any, Array]:
+    def of(cls, **values: float) -> tuple[Run, Array]:
         """A record, and the array of it, (1,), that kernels take: the same memory."""
         array = np.zeros(1, dtype=np.dtype(cls))
-        found = cls.from_buffer(array)
+        found = cls.from_buffer(array.data)
         for name, value in ({"longest": np.inf, "shortest": 1e-15} | values).items():
             setattr(found, name, value)
         return found, array
@@ -63,7 +68,7 @@ class Room(NamedTuple):
     stages     : (k, n), the first is the rate where the step starts
     y          : (n,), the new state
     errors     : (2, n), estimates of its error; scratch between attempts
-    polynomial : (terms, n), the step between its ends
+    polynomial : (degree, n), the step between its ends
     J, F       : (n, n), derivatives of the flow, and factors, by columns; drift : (n,), its derivative by time;
                  pivots : (n,); all empty for an explicit method
     """
@@ -109,8 +114,7 @@ def culprit(stages: Array, y: Array, count: int) -> int:
     return first_bad(y, count)
 
 
-@helper
-def combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) -> None:
+def _combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) -> None:
     """y = x + h (a_0 k_0 + a_j k_j + ... + a_{end-1} k_{end-1}), five stages at a time."""
     n, a0, odd = x.size, h * a[0], (end - j) % 5
     if odd == 0:
@@ -136,6 +140,9 @@ def combine(y: Array, x: Array, h: float, a: Array, j: int, end: int, k: Array) 
         a1, a2, a3, a4, a5 = h * a[b], h * a[b + 1], h * a[b + 2], h * a[b + 3], h * a[b + 4]
         for i in range(n):
             y[i] += a1 * k[b, i] + a2 * k[b + 1, i] + a3 * k[b + 2, i] + a4 * k[b + 3, i] + a5 * k[b + 4, i]
+
+
+combine, combine_here = helper(_combine), inlined(_combine)  # as a call, or where it is called most
 
 
 @helper

@@ -75,7 +75,8 @@ def _explicit(c: Row, *rows: Row, E: tuple[Row, ...] = (), D: tuple[Row, ...] = 
 
 
 NO_EXPLICIT = _explicit((0,))
-NO_ROSENBROCK = Rosenbrock(*(np.zeros(shape) for shape in ((0, 0), (0, 0), 0, 0, (0, 0))), gamma=0.0)
+_NONE = np.zeros((0, 0))
+NO_ROSENBROCK = Rosenbrock(A=_NONE, C=_NONE, c=_NONE.ravel(), d=_NONE.ravel(), H=_NONE, gamma=0.0)
 EULER = _explicit((0, 1), (1, 1))
 MIDPOINT = _explicit((0, 1 / 2, 1), (1, 1 / 2), (1, 0, 1))
 RK4 = _explicit((0, 1 / 2, 1 / 2, 1, 1), (1, 1 / 2), (1, 0, 1 / 2), (2, 0, 1), (1, 1 / 6, 1 / 3, 1 / 3, 1 / 6))

@@ -10,12 +10,16 @@ from .assemble import AssemblyError, State, assemble
 from .inputs import Sampled
 from .many import Bundle, simulate_many
 from .run import simulate
+from .simulation import Simulation
+from .warning import SimulationWarning
 
 __all__ = [
     "AssemblyError",
     "Bundle",
     "Outcome",
     "Sampled",
+    "Simulation",
+    "SimulationWarning",
     "State",
     "Trajectory",
     "assemble",

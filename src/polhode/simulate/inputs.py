@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -13,12 +14,13 @@ import numpy as np
 from polhode.equations import Equations
 from polhode.equations.program import Program
 from polhode.graph import Expr, free_symbols
+from polhode.kernels.machine import CONTROL, Machine
 from polhode.model.errors import closest
 from polhode.model.expression import parse
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 
-_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_double)] * 3)
+_PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,10 @@ class Inputs:
 
     def call(self, function: Control, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Forces from a function of the user, checked."""
-        given = function(t, q.copy(), u.copy())  # so that it may use them as it likes
+        return self.read(function(t, q.copy(), u.copy()), t)
+
+    def read(self, given: Any, t: float) -> np.ndarray:
+        """The forces that a function of the user gave, as an array, checked."""
         found = np.zeros(len(self.names))
         if isinstance(given, Mapping):
             for name, value in given.items():
@@ -77,14 +82,17 @@ class Inputs:
             self.not_finite = t, self.names[int(np.argmin(finite))]
         return array
 
-    def along(self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def along(
+        self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray, constant: np.ndarray | None = None
+    ) -> np.ndarray:
         """Forces that are constants and laws, (..., nu), at states (..., n)."""
         found = np.empty((*x.shape[:-1], len(self.names)))
-        found[...] = self.constant
+        found[...] = self.constant if constant is None else constant
         if program.law is not None:
             columns = [self.names.index(str(u.value)) for u in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
-            found[..., columns] = program.law(at[..., None], x, p)
+            values = np.ascontiguousarray(np.broadcast_to(p, (*x.shape[:-1], p.shape[-1])))
+            found[..., columns] = program.law(at[..., None], x, values)
         return found
 
     def _place(self, name: str) -> int:
@@ -92,26 +100,55 @@ class Inputs:
             raise KeyError(f"The control gave a force for {name!r}, which is no speed. {closest(name, self.names)}")
         return self.names.index(name)
 
-    def address(self, nq: int) -> int:
-        """Native address of the continuous control, 0 without one. A failure in it stops the run."""
-        if self.continuous is None:
-            return 0
-        function, nu = self.continuous, len(self.names)
+    def connect(self, machine: Machine) -> None:
+        """Have the loops ask the continuous control, if there is one. A failure in it stops the run.
 
-        def callback(time: Any, x: Any, tau: Any) -> None:
+        A call takes some 2 us beyond the function itself: the arrays it sees are prepared once for each
+        place where a method puts a state, and its answer is written without an array in between.
+        """
+        if self.continuous is None:
+            return
+        function, nq, n = self.continuous, machine.nq, machine.nq + len(self.names)
+        clock = ctypes.c_double.from_address(machine.time.ctypes.data)
+        target = (ctypes.c_double * len(self.names)).from_address(machine.tau.ctypes.data)
+        seen: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        places = {name: i for i, name in enumerate(self.names)}
+
+        def views(place: int) -> tuple[np.ndarray, np.ndarray]:
+            x = np.ctypeslib.as_array((ctypes.c_double * n).from_address(place))
+            seen[place] = x[:nq], x[nq:]
+            return seen[place]
+
+        def callback(_time: int, place: int, _tau: int) -> None:
             try:
                 if self.failure is not None:  # do not ask again
                     raise self.failure
-                target = np.ctypeslib.as_array(tau, (nu,))
-                state = np.ctypeslib.as_array(x, (nq + nu,))
-                target[:] = self.call(function, float(time[0]), state[:nq], state[nq:])
-            except BaseException as error:  # native code cannot pass it on; `simulate` does
+                q, u = seen.get(place) or views(place)
+                given = function(clock.value, q.copy(), u.copy())  # so that it may use them as it likes
+                if not _written(given, places, target):
+                    target[:] = self.read(given, clock.value).tolist()
+            except BaseException as error:  # native code cannot pass it on; the driver does
                 self.failure = self.failure or error
-                for i in range(nu):
-                    tau[i] = float("nan")
+                target[:] = [math.nan] * len(target)
 
         self._callback = _PROTOTYPE(callback)
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        machine.code[CONTROL] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+
+def _written(given: Any, places: dict[str, int], target: Any) -> bool:
+    """Write finite numbers, in an array, a list or by name; False for anything else, which takes a closer look."""
+    try:
+        if type(given) is dict:
+            values = [0.0] * len(target)
+            for name, value in given.items():
+                values[places[name]] = value
+        else:
+            values = given.tolist() if type(given) is np.ndarray else given
+        target[:] = values
+        total = sum(values)
+    except (TypeError, ValueError, KeyError):
+        return False
+    return isinstance(total, float) and math.isfinite(total)
 
 
 def read_inputs(tau: Any, eq: Equations) -> Inputs:
@@ -127,15 +164,18 @@ def read_inputs(tau: Any, eq: Equations) -> Inputs:
     elif isinstance(tau, Mapping):
         _read_mapping(tau, eq, found)
     else:
-        try:
-            array = np.array(tau, dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(f"tau is {tau!r:.60}, expected numbers, a mapping, a function or Sampled.") from None
-        if array.shape != found.constant.shape or not np.isfinite(array).all():
-            raise ValueError(
-                f"tau has shape {array.shape}, expected ({len(names)},) finite numbers, one for each speed."
-            )
-        found.constant = array
+        found.constant = numbers(tau, names)
+    return found
+
+
+def numbers(tau: Any, names: list[str]) -> np.ndarray:
+    """Forces that are numbers, (nu,)."""
+    try:
+        found = np.array(tau, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"tau is {tau!r:.60}, expected numbers, a mapping, a function or Sampled.") from None
+    if found.shape != (len(names),) or not np.isfinite(found).all():
+        raise ValueError(f"tau has shape {found.shape}, expected ({len(names)},) finite numbers, one for each speed.")
     return found
 
 

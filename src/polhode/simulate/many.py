@@ -1,8 +1,8 @@
-"""Many initial states: in SIMD lanes where steps are fixed, on threads in any case."""
+"""Many initial states or parameters: in SIMD lanes where steps are fixed, on threads in any case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,11 +13,14 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
 
-from .assemble import parameters_of
+from .asked import check_span, method_of, movable, times
+from .assemble import parameters_of, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
-from .run import method_of, simulate, times, work_of
+from .run import simulated
+from .simulation import work_of
+from .warning import warn
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,6 +30,7 @@ class Bundle:
     t         : (k,)
     q, u, tau : (count, k, nq), (count, k, nu), (count, k, nu); NaN where a run ended early
     work      : (count, k, 3), see `Trajectory.work`
+    parameters : values, (n,), or (count, n) where they differ from run to run
     outcomes  : how each run ended
     runs      : the motions, where they were computed one by one
 
@@ -52,9 +56,9 @@ class Bundle:
             raise TypeError(f"A bundle takes one index, found {i!r:.60}. Use bundle.q[{i!r:.60}], or a loop.")
         if self.runs:
             return self.runs[i]
-        kept = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
-        kept[0] = True
-        k = len(kept) if kept.all() else int(np.argmin(kept))
+        good = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
+        good[0] = True
+        k = len(good) if good.all() else int(np.argmin(good))
         return Trajectory(
             dynamics=self.dynamics,
             t=self.t[:k],
@@ -62,7 +66,7 @@ class Bundle:
             u=self.u[i, :k],
             tau=self.tau[i, :k],
             work_done=self.work[i, :k],
-            parameters=self.parameters,
+            parameters=self.parameters[i] if self.parameters.ndim == 2 else self.parameters,
             outcome=self.outcomes[i],
             statistics=self.statistics,
         )
@@ -78,11 +82,12 @@ class Bundle:
 
 def simulate_many(
     dynamics: Dynamics,
-    q0: Any,
+    q0: Any = None,
     u0: Any = None,
     t_end: float | None = None,
     *,
     tau: Any = None,
+    p: Any = None,
     method: str = "rk4",
     step: float | None = None,
     output: Any = None,
@@ -90,51 +95,101 @@ def simulate_many(
     threads: int = 1,
     **options: Any,
 ) -> Bundle:
-    """Move a machine from many states, (count, nq) and (count, nu), to t_end.
+    """Move a machine from many states, or with many values of its parameters, to t_end.
 
-    tau may have a row for each state. With "rk4", "midpoint" or "euler", no constraints, forces that
-    are numbers or expressions and outputs every so many steps, states are computed side by side in
-    SIMD lanes. Else one state is taken after the other. Both use threads. The options are those of
-    `simulate`; the output is only the ends, unless it is given. After Ctrl-C, there is what there is.
+    q0, u0 : (count, nq), (count, nu), a row for each run; one row for all; or by name, each a number or (count,)
+    p      : values by name, each a number or (count,), or rows in the order of dynamics.parameters
+    tau    : as for `simulate`, or a row for each run
+
+    With "rk4", "midpoint" or "euler", no constraints, forces that are numbers or expressions and outputs
+    every so many steps, runs are computed side by side in SIMD lanes. Else one is taken after the
+    other. Both use threads. The options are those of `simulate`; the output is only the ends, unless
+    it is given. After Ctrl-C, there is what there is; runs that stop early give one warning.
     """
-    if not isinstance(dynamics, Dynamics):
-        raise TypeError(f"simulate_many takes a Dynamics, found {dynamics!r:.60}. Make one with eq.compile().")
+    movable(dynamics, "simulate_many")
     if not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads is {threads!r:.60}, expected a whole number, 1 or more.")
     eq = dynamics.equations
-    q, u = _rows(q0, len(eq.q), "q0"), None if u0 is None else _rows(u0, len(eq.u), "u0")
-    u = np.zeros((len(q), len(eq.u))) if u is None else u
-    if len(u) != len(q) or not len(q):
-        raise ValueError(f"q0 has {len(q)} rows and u0 {len(u)}, expected one of each for every state.")
-    chosen = method_of(method, step, t0, t_end)
-    assert t_end is not None
+    chosen, t_end = method_of(method, step, t0), check_span(step, t0, t_end)
     t = times([t0, t_end] if output is None else output, t0, t_end)
     if t is None:
-        raise ValueError('output is "steps", which differ from state to state. Give times or a spacing.')
+        raise ValueError('output is "steps", which differ from run to run. Give times or a spacing.')
     each = np.ndim(tau) == 2
-    rows = _rows(tau, len(eq.u), "tau") if each else [tau] * len(q)
-    rows = np.repeat(rows, len(q), axis=0) if each and len(rows) == 1 else rows
-    if len(rows) != len(q):
-        raise ValueError(f"tau has {len(rows)} rows, expected one row, or one for each of the {len(q)} states.")
     inputs = read_inputs(None if each else tau, eq)
-    native = inputs.sampled is None and inputs.continuous is None and not options.keys() - {"p"}
+    q, u, forces, values = _together(
+        q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0"),
+        u0=_rows(u0, inputs.names, [0.0] * len(eq.u), "u0"),
+        tau=_rows(tau, inputs.names, [], "tau") if each else inputs.constant[None],
+        p=_parameters(dynamics, p),
+    )
+    native = inputs.sampled is None and inputs.continuous is None and not options
     if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
         program = program_of(dynamics, inputs.laws, tau is not None)
         if not len(program.held):
-            forces = np.asarray(rows, dtype=float) if each else inputs.constant
-            return _in_lanes(program, inputs, q, u, t, forces, options.get("p"), method, step, threads)
+            bundle = _in_lanes(program, inputs, q, u, t, forces, values, method, step, threads)
+            warn(*bundle.outcomes)
+            return bundle
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    return _one_by_one(partial(simulate, dynamics, **options), q, u, t, rows, threads)
+    runs = zip(range(len(q)), q, u, forces if each else [tau] * len(q), values, strict=True)
+    bundle = _one_by_one(partial(simulated, dynamics, **options), list(runs), t, threads)
+    warn(*bundle.outcomes)
+    return bundle
 
 
-def _rows(given: Any, n: int, what: str) -> np.ndarray:
+def _rows(given: Any, names: Sequence[str], rest: Sequence[float], what: str) -> np.ndarray:
+    """Rows of numbers, (count, n), or one for all, (1, n): from an array, or from columns by name."""
+    if given is None:
+        return np.array([rest], dtype=float)
+    if isinstance(given, Mapping):
+        columns = {str(name): _column(column, f"{what}: {str(name)!r}") for name, column in given.items()}
+        first = values_of({name: column[0] for name, column in columns.items()}, names, rest, what)
+        count = max((len(column) for column in columns.values()), default=1)
+        found = np.tile(first, (count, 1))
+        for name, column in columns.items():
+            if len(column) not in (1, count):
+                raise ValueError(f"{what}: {name!r} has {len(column)} values and others {count}, expected as many.")
+            found[:, list(names).index(name)] = column
+    else:
+        try:
+            found = np.array(given, dtype=float, ndmin=2)
+        except (TypeError, ValueError):
+            found = np.zeros((0, 0))
+        if found.ndim != 2 or found.shape[1] != len(names) or not len(found):
+            n = len(names)
+            raise ValueError(
+                f"{what} is {given!r:.60}, expected numbers, ({n},) for all runs or (count, {n}), or by name."
+            )
+    if not np.isfinite(found).all():
+        row, place = np.argwhere(~np.isfinite(found))[0]
+        raise ValueError(f"{what}: {names[place]!r} of run {row} is NaN or infinite, expected a number.")
+    return found
+
+
+def _column(given: Any, what: str) -> np.ndarray:
     try:
-        found = np.asarray(given, dtype=float)
+        found = np.array(given, dtype=float, ndmin=1)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    if found.ndim != 2 or found.shape[1] != n or not np.isfinite(found).all():
-        raise ValueError(f"{what} is {given!r:.60}, expected finite numbers, (count, {n}), a row for each state.")
+    if found.ndim != 1 or not len(found):
+        raise TypeError(f"{what} is {given!r:.60}, expected a number, or one for each run.")
     return found
+
+
+def _parameters(dynamics: Dynamics, p: Any) -> np.ndarray:
+    """Rows of the run-time parameters, (count, n) or (1, n)."""
+    if isinstance(p, Mapping) or p is None:
+        p = {str(name): value for name, value in (p or {}).items()}
+        parameters_of(dynamics, {name: _column(value, f"p: {name!r}")[0] for name, value in p.items()})  # all are there
+    return _rows(p, dynamics.parameters, [0.0] * len(dynamics.parameters), "p")
+
+
+def _together(**rows: np.ndarray) -> list[np.ndarray]:
+    """As many rows of each: one row is repeated."""
+    count = max(map(len, rows.values()))
+    if any(len(each) not in (1, count) for each in rows.values()):
+        listed = ", ".join(f"{name} {len(each)}" for name, each in rows.items() if len(each) > 1)
+        raise ValueError(f"Numbers of rows differ: {listed}. Expected one row for all runs, or one for each.")
+    return [np.ascontiguousarray(np.broadcast_to(each, (count, each.shape[1]))) for each in rows.values()]
 
 
 def _even(t: np.ndarray, t0: float, step: float) -> bool:
@@ -150,32 +205,31 @@ def _in_lanes(
     u0: np.ndarray,
     t: np.ndarray,
     tau: np.ndarray,
-    p: Any,
+    values: np.ndarray,
     method: str,
     step: float,
     threads: int,
 ) -> Bundle:
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
-    values = parameters_of(program.dynamics, p)
-    p = values if len(values) else np.zeros(1)
+    p = values if values.shape[1] else np.zeros((1, 1))
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
-    x = program.unit(np.hstack([q0, u0, np.zeros((len(q0), len(program.work)))]))
+    nq, nu = q0.shape[1], u0.shape[1]
+    x = program.unit(np.hstack([q0, u0, np.zeros((len(q0), len(program.x) - nq - nu))]))
     with stoppable() as wish:
         rows = march(
             method, program.flow, program.rates, x, step, steps, tau=tau, p=p,
             every=every, t=float(t[0]), units=program.quaternions(), threads=threads,
         )  # fmt: skip
     rows = np.concatenate([x[:, None], rows], axis=1)
-    nq = q0.shape[1]
-    forces = inputs.along(program, t, rows, p)
+    forces = inputs.along(program, t, rows, p[:, None, :], tau[:, None, :])
     return Bundle(
         dynamics=program.dynamics,
         t=t,
         q=rows[:, :, :nq],
-        u=rows[:, :, nq : nq + u0.shape[1]],
+        u=rows[:, :, nq : nq + nu],
         work=work_of(program, rows),
-        tau=forces + tau[:, None, :] if tau.ndim == 2 else forces,
-        parameters=values,
+        tau=forces,
+        parameters=_shared(values),
         outcomes=tuple(_outcome(row, t, program.x, wish.pressed) for row in rows),
         statistics={"method": method, "steps": steps},
     )
@@ -198,12 +252,16 @@ def _outcome(row: np.ndarray, t: np.ndarray, names: Any, interrupted: bool) -> O
     )
 
 
-def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, t: np.ndarray, tau: Any, threads: int) -> Bundle:
-    """Any method, each state for itself."""
+def _shared(values: np.ndarray) -> np.ndarray:
+    """One row where all are the same."""
+    return values[0] if (values == values[0]).all() else values
+
+
+def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundle:
+    """Any method, each run for itself: its number, q0, u0, tau, and parameters."""
     with stoppable():
-        states = list(zip(range(len(q0)), q0, u0, tau, strict=True))
-        first = _single(run, states[0])  # compiled once, before the threads need it
-        found = [first, *shared_out(partial(_single, run), states[1:], threads)]
+        first = _single(run, runs[0])  # compiled once, before the threads need it
+        found = [first, *shared_out(partial(_single, run), runs[1:], threads)]
 
     def stacked(name: str) -> np.ndarray:
         """Rows at the times t; what a run added where it stopped stays in it."""
@@ -220,17 +278,17 @@ def _one_by_one(run: Any, q0: np.ndarray, u0: np.ndarray, t: np.ndarray, tau: An
         u=stacked("u"),
         tau=stacked("tau"),
         work=stacked("work"),
-        parameters=first.parameters,
+        parameters=_shared(np.array([traj.parameters for traj in found])),
         outcomes=tuple(traj.outcome for traj in found),
         statistics={"method": first.statistics["method"]},
         runs=tuple(found),
     )
 
 
-def _single(run: Any, state: tuple[int, np.ndarray, np.ndarray, Any]) -> Trajectory:
-    i, q, u, tau = state
+def _single(run: Any, given: tuple[int, np.ndarray, np.ndarray, Any, np.ndarray]) -> Trajectory:
+    i, q, u, tau, p = given
     try:
-        found: Trajectory = run(q, u, tau=tau)
+        found: Trajectory = run(q, u, tau=tau, p=p)
     except ValueError as error:
-        raise ValueError(f"State {i}: {error}") from error
+        raise ValueError(f"Run {i}: {error}") from error
     return found

@@ -33,6 +33,7 @@ class Trajectory:
     reactions    : (k, j), the multipliers lam of the others
     constraint_names : one for each row, (m,)
     sampled      : time of the first call and period of a sampled control, by which tau acts unchanged
+    z            : (k, nz), states that are not motion
     work_done    : (k, 3), see `work`, where the run counted it
 
     traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
@@ -52,11 +53,15 @@ class Trajectory:
     constraint_names: tuple[str, ...] = ()
     sampled: tuple[float, float] | None = None
     work_done: np.ndarray | None = None
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
         shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u))}
         shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m)}
+        if not np.size(self.z):
+            object.__setattr__(self, "z", np.zeros((k, len(eq.z))))
+        shapes["z"] = (k, len(eq.z))
         shapes |= {"reactions": (k, len(eq.constraints)), "work_done": (k, 3)}
         if k == 0:
             raise ValueError("A trajectory needs at least one state, found none.")
@@ -83,6 +88,11 @@ class Trajectory:
         return tuple(str(s.value) for s in self.dynamics.equations.u)
 
     @cached_property
+    def states(self) -> tuple[str, ...]:
+        """Names of the columns of z."""
+        return tuple(str(s.value) for s in self.dynamics.equations.z)
+
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the columns of tau: tau_<speed>."""
         return tuple(str(s.value) for s in fresh("tau", self.dynamics.equations))
@@ -90,7 +100,7 @@ class Trajectory:
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that traj[name] takes."""
-        return (*self.coordinates, *self.speeds, *self.inputs, "t")
+        return (*self.coordinates, *self.speeds, *self.states, *self.inputs, "t")
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -101,6 +111,7 @@ class Trajectory:
         for names, columns in (
             (self.coordinates, self.q),
             (self.speeds, self.u),
+            (self.states, self.z),
             (self.inputs, self.tau),
             (("t",), self.t[:, None]),
             (self.constraint_names, self.residuals),

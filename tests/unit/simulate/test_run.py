@@ -13,6 +13,8 @@ from polhode.equations.program import MOST, Program, program_of
 from polhode.kernels.machine import RANK, evaluate, settle
 from tests import mechanisms
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.warning.SimulationWarning")
+
 
 def pendulum(**options):
     build = ph.Builder("pendulum", **options)

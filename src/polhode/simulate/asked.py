@@ -1,0 +1,93 @@
+"""What a run is asked for, checked: a method, tolerances, times of output."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.kernels.loop import METHODS, Method
+from polhode.model.errors import closest
+
+MOST = 100_000_000  # outputs
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def movable(dynamics: Any, verb: str) -> Dynamics:
+    """A dynamics of something that moves."""
+    if not isinstance(dynamics, Dynamics):
+        raise TypeError(f"{verb} takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
+    if not len(dynamics.equations.q):
+        raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
+    return dynamics
+
+
+def method_of(name: str, step: float | None, t0: float) -> Method:
+    """The integrator of a name, for steps of this size."""
+    if name not in METHODS:
+        raise ValueError(f"Method {name!r} is unknown. {closest(name, METHODS)}")
+    if not (is_number(t0) and np.isfinite(t0)):
+        raise ValueError(f"t0 is {t0!r:.60}, expected a time.")
+    found = METHODS[name]
+    if found.rule.fixed and step is None:
+        raise ValueError(f"Method {name!r} has a fixed step, found none. Give step=1e-3, or what suits.")
+    if found.rule.fixed and not (is_number(step) and 0 < step < np.inf):
+        raise ValueError(f"step is {step!r:.60}, expected the seconds of a step, more than 0.")
+    if not found.rule.fixed and step is not None:
+        raise ValueError(f"Method {name!r} chooses its own steps, found step={step!r}. Give longest=, rtol= and atol=.")
+    return found
+
+
+def check_span(step: float | None, t0: float, t_end: Any) -> float:
+    """The end of a run from t0, which is at least a step away."""
+    if not (is_number(t_end) and t0 < t_end < np.inf):
+        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
+    if step is not None and step > (t_end - t0) * (1 + 1e-12):
+        raise ValueError(f"step is {step!r:.60}, expected at most the {t_end - t0:g} s to simulate.")
+    return float(t_end)
+
+
+def tolerances(rtol: float, atol: float, longest: float) -> dict[str, float]:
+    """The tolerances and the longest step of an adaptive method."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (is_number(value) and 0 <= value < np.inf):
+            raise ValueError(f"{name} is {value!r:.60}, expected a tolerance, 0 or more.")
+    if not rtol + atol > 0:
+        raise ValueError("rtol and atol are both 0, expected one of them to be more. Give rtol=1e-9.")
+    if not (is_number(longest) and longest > 0):
+        raise ValueError(f"longest is {longest!r:.60}, expected the seconds of a step, more than 0.")
+    return {"rtol": rtol, "atol": atol, "longest": longest}
+
+
+def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
+    """Times of the output, in an array of their own; None for every step."""
+    if isinstance(output, str):
+        if output != "steps":
+            raise ValueError(f'output is {output!r:.60}, expected times, a spacing, or "steps".')
+        return None
+    if output is None:
+        return np.linspace(t0, t_end, 501)
+    found = np.array(output, dtype=float, order="C")
+    if found.ndim == 0:
+        if not 0 < found < np.inf:
+            raise ValueError(f"output is {output!r:.60}, expected a spacing of more than 0 seconds.")
+        if found > (t_end - t0) * (1 + 1e-12):
+            raise ValueError(f"output is {output!r:.60}, a spacing longer than the {t_end - t0:g} s to simulate.")
+        whole = int((t_end - t0) / found * (1 + 1e-12))
+        if whole > MOST:
+            raise ValueError(f"output is {output!r:.60}, which gives {whole:,} outputs, expected at most {MOST:,}.")
+        found = t0 + found * np.arange(whole + 1)
+        if abs(t_end - found[-1]) > 1e-9 * (t_end - t0):
+            return np.append(found, t_end)
+        found[-1] = t_end
+        return found
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) < 0).any():
+        raise ValueError(f"output is {output!r:.60}, expected times in ascending order, at least one.")
+    if found[0] < t0 or found[-1] > t_end:
+        raise ValueError(f"output has times from {found[0]:g} to {found[-1]:g}, expected between {t0:g} and {t_end:g}.")
+    return found

@@ -1,0 +1,392 @@
+"""A run that is taken step by step, or up to a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.equations.program import WORK, Program, program_of
+from polhode.kernels.loop import advance, room_of
+from polhode.kernels.machine import NOT_FINITE
+from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
+from polhode.trajectory import Outcome, Trajectory
+
+from .asked import is_number, method_of, movable, times, tolerances
+from .assemble import parameters_of, values_of
+from .ending import ending
+from .inputs import numbers, read_inputs
+from .interrupt import PATIENCE, stoppable
+from .recording import Recording
+from .start import begin
+from .warning import warn
+from .watching import watching
+
+STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
+
+
+class Simulation:
+    """A machine at a state, moved in time by one method.
+
+    Arguments are those of `simulate`. `step()` takes one step of the method and `run(until)` as many as
+    it needs; every step is recorded, unless `run` is given output=. Between steps, q, u, z and tau may be set: to an
+    array, or by name.
+
+    t       : the time now
+    q, u, z : the state now, copies; z are states that are not motion
+    tau     : forces on the speeds now, (nu,)
+    outcome : how the last run ended
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        q0: Any = None,
+        u0: Any = None,
+        *,
+        tau: Any = None,
+        p: Any = None,
+        method: str = "dop853",
+        step: float | None = None,
+        rtol: float = 1e-9,
+        atol: float = 1e-9,
+        longest: float = np.inf,
+        t0: float = 0.0,
+        _driven: bool = True,  # whether forces may act, so that their work is counted
+    ) -> None:
+        self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
+        self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
+        self._fixed = bool(chosen.rule.fixed)
+        self._now, record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
+        self._inputs = read_inputs(tau, eq)
+        self._program = program_of(dynamics, self._inputs.laws, _driven)
+        self._values = parameters_of(dynamics, p)
+        self._names = [str(s.value) for s in self._program.x]
+        self._machine = self._program.machine(self._inputs.constant, self._values)
+        self._inputs.connect(self._machine)
+        nq, nu = len(eq.q), len(eq.u)
+        self._q, self._u = slice(0, nq), slice(nq, nq + nu)
+        self._z = slice(nq + nu, self._machine.counted)
+        x = np.zeros(len(self._names))
+        x[self._q] = values_of(q0, self._names[self._q], eq.model.neutral(), "q0")
+        x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
+        x[self._z] = self._program.starts(self._values)
+        self._x = self._program.unit(x)
+        begin(self._program, self._machine, t0, self._x)
+
+        # all that the loop works on; it is compiled or loaded here, before any time counts
+        self._recording = Recording(x.size)
+        room = room_of(chosen, x.size)
+
+        def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
+            return advance.bind(chosen, self._machine, record, self._x, grid, rows, room)
+
+        self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
+        self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
+        self._advance = self._each
+        self._now.stop = t0
+        self._each()
+        self._stepping = self._changed = False  # whether `step` can go on at once; whether the state was set
+        self._samples, self._since, self._seconds = 0, self.t, 0.0
+        self._outcome: Outcome | None = None
+
+    # the state
+
+    @property
+    def t(self) -> float:
+        return self._now.t
+
+    @property
+    def outcome(self) -> Outcome:
+        return self._ended(DONE) if self._outcome is None else self._outcome
+
+    @property
+    def q(self) -> np.ndarray:
+        return self._part(self._q)
+
+    @q.setter
+    def q(self, given: Any) -> None:
+        self._set(self._q, given, "q")
+
+    @property
+    def u(self) -> np.ndarray:
+        return self._part(self._u)
+
+    @u.setter
+    def u(self, given: Any) -> None:
+        self._set(self._u, given, "u")
+
+    @property
+    def z(self) -> np.ndarray:
+        return self._part(self._z)
+
+    @z.setter
+    def z(self, given: Any) -> None:
+        self._set(self._z, given, "z")
+
+    @property
+    def tau(self) -> np.ndarray:
+        return _final(self._along(np.array([self.t]), self._x[None], self._machine.tau[None])[0])
+
+    @tau.setter
+    def tau(self, given: Any) -> None:
+        if self._inputs.sampled is not None or self._inputs.continuous is not None:
+            raise TypeError("tau comes from a control, so it cannot be set. Have the control give another force.")
+        names, before = self._inputs.names, self._machine.tau
+        if isinstance(given, Mapping):
+            found = values_of(given, names, before.tolist(), "tau")
+        else:
+            found = numbers(given, names)
+        self._push(found)
+
+    def _push(self, forces: np.ndarray) -> None:
+        """Let other constant forces act from now on."""
+        if self.t > self._since:  # else what was there before never acted
+            self._recording.acted(self._recording.rows + self._now.row, self._machine.tau)
+        self._since = self.t
+        self._machine.tau[:] = forces
+        self._now.rated = 0  # the rate at this state changed with the force
+
+    def _part(self, where: slice) -> np.ndarray:
+        return _final(self._x[where].copy())
+
+    def _set(self, where: slice, given: Any, what: str) -> None:
+        x = self._x.copy()
+        x[where] = values_of(given, self._names[where], x[where].tolist(), what)
+        self._x[:] = self._program.unit(x)
+        self._changed, self._stepping = True, False
+
+    def _resume(self) -> None:
+        """Go on from a state that was set, if it satisfies the constraints."""
+        if self._changed:
+            begin(self._program, self._machine, self.t, self._x)
+            self._start_anew()
+
+    def _start_anew(self) -> None:
+        """Forget the rate, and what the last steps say about the size of the next."""
+        now = self._now
+        now.rated, now.tries, now.error, now.step = 0, 0, 0.0, now.step if self._fixed else 0.0
+
+    # motion
+
+    def step(self) -> None:
+        """Take one step of the method and record it.
+
+        Raises RuntimeError where it cannot go on.
+        """
+        if not self._stepping:
+            self._open(None)
+            self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
+        if self._inputs.sampled is not None:
+            self._now.stop = self._sampled()
+        status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
+        if status != MORE or self._inputs.failure is not None:
+            self._look(status)
+
+    def _look(self, status: int) -> None:
+        """See what is to be done after a call of `step` that did not just take a step."""
+        if status == FULL:
+            self._flush()
+            status = self._advance()
+        self._raise_failure()
+        if status not in (MORE, DONE):
+            self._outcome, self._stepping = self._ended(status), False
+            raise RuntimeError(str(self.outcome))
+
+    def run(self, until: float, output: Any = "steps", progress: bool | None = False) -> Outcome:
+        """Move on to a time; how that ended.
+
+        output   : times to record, or their spacing, instead of every step
+        progress : show a bar; None for one on a terminal
+
+        A run that cannot go on stays where it got to, and warns. So does one after Ctrl-C, without a warning.
+        """
+        if not (is_number(until) and self.t < until < np.inf):
+            raise ValueError(f"until is {until!r:.60}, expected a time after now, t = {self.t:g}.")
+        grid = times(output, self.t, until)
+        with watching(progress, self.t, until) as seen:
+            self._integrate(float(until), grid, seen)
+        warn(self.outcome)
+        return self.outcome
+
+    def _integrate(self, until: float, grid: np.ndarray | None, seen: Callable[[float], None]) -> None:
+        """Move on to a time and record states at those of a grid; None for every step."""
+        self._open(grid)
+        began = time.perf_counter()
+        status = MORE
+        try:
+            with suppress(KeyboardInterrupt), stoppable() as wish:
+                status = self._go(until, seen, lambda: wish.pressed)
+        finally:
+            self._close(status)
+            self._seconds += time.perf_counter() - began
+        if status == MORE:
+            reason = f"Interrupted at t = {self.t:.6g} s of {until:g} s."
+            self._outcome = Outcome(finished=False, reason=reason, time=self.t)
+        else:
+            self._outcome = self._ended(status)
+
+    def _go(self, until: float, seen: Callable[[float], None], stopped: Callable[[], bool]) -> int:
+        """Call the loop until the end or a failure; MORE where it was stopped."""
+        now, budget, start = self._now, 1, self._now.t
+        mark = now.accepted + now.rejected, now.t  # when its progress was last looked at
+        while not stopped():
+            if (stop := self._sampled()) == -np.inf:
+                return NOT_FINITE
+            now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
+            status = self._advance()
+            self._raise_failure()
+            if status == FULL:
+                self._flush()
+            elif status == MORE:
+                spent = time.perf_counter() - tick
+                budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else budget * 10
+            elif status != DONE or now.t >= until:
+                return status
+            seen(now.t)
+
+            # would the rest take thousands of millions of steps?
+            steps = now.accepted + now.rejected
+            if not self._fixed and steps - mark[0] >= STUCK:
+                if now.t - mark[1] < 1e-4 * (until - start):
+                    return COLLAPSE
+                mark = steps, now.t
+        return MORE
+
+    def _sampled(self) -> float:
+        """Ask a sampled control if it is time; when to ask next, or -inf where it gave no number."""
+        control = self._inputs.sampled
+        if control is None:
+            return np.inf
+        if self.t >= self._t0 + self._samples * control.period:
+            self._inputs.not_finite = None
+            found = self._inputs.call(control.function, self.t, self._x[self._q], self._x[self._u])
+            if self._inputs.not_finite is not None:
+                return -np.inf
+            self._push(found)
+            self._samples += 1
+        return self._t0 + self._samples * control.period
+
+    def _raise_failure(self) -> None:
+        """Pass on what a control raised."""
+        if self._inputs.failure is not None:
+            failure, self._inputs.failure = self._inputs.failure, None
+            self._start_anew()
+            raise failure
+
+    # what is recorded
+
+    def _open(self, grid: np.ndarray | None) -> None:
+        """Prepare to record every step, or states at the times of a grid; the state now, unless it is there."""
+        self._resume()
+        self._flush()
+        known = not self._changed and self._recording.last >= self.t
+        self._changed, self._stepping, self._outcome = False, False, None
+        if grid is None:
+            if not known:
+                self._recording.add(np.array([self.t]), self._x[None])
+            self._advance = self._each
+            return
+        self._grid = grid[grid > self.t] if known else grid
+        self._rows = np.zeros((len(self._grid), self._x.size))
+        self._now.every = 0
+        self._advance = self._loop(self._grid, self._rows)
+
+    def _close(self, status: int) -> None:
+        """Take what was recorded, with the state where the run stopped short."""
+        self._flush()
+        self._now.every, self._advance = 1, self._each
+        if status != DONE and self._recording.last < self.t:
+            self._recording.add(np.array([self.t]), self._x[None])
+
+    def _flush(self) -> None:
+        """Take what the loop has recorded."""
+        now, here = self._now, self._recording
+        t, x = (here.t, here.x) if now.every else (self._grid, self._rows)
+        here.add(t[: now.row], x[: now.row])
+        now.row = 0
+
+    def trajectory(self, reacting: bool = False) -> Trajectory:
+        """Everything recorded so far.
+
+        reacting : also compute the reactions of constraints at every state
+        """
+        program, machine, now, inputs = self._program, self._machine, self._now, self._inputs
+        self._flush()
+        if not self._recording.rows:
+            self._recording.add(np.array([self.t]), self._x[None])
+        t, x = self._recording.states()
+        m, tau = len(program.constraints), self._along(t, x, self._recording.forces(machine.tau))
+        residuals = None
+        if len(program.held):
+            phi, psi, _, _ = program.measured(t, x, machine.p)
+            residuals = np.hstack([np.where(program.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
+        period = inputs.sampled.period if inputs.sampled else np.inf if self._recording.forces_changed else None
+        return Trajectory(
+            dynamics=program.dynamics,
+            t=t,
+            q=x[:, self._q],
+            u=x[:, self._u],
+            z=x[:, self._z],
+            tau=tau,
+            work_done=work_of(program, x),
+            parameters=self._values,
+            outcome=self.outcome,
+            statistics={
+                "method": self.method,
+                "steps": now.accepted,
+                "rejected": now.rejected,
+                "evaluations": now.evaluations,
+                "seconds": self._seconds,
+            }
+            | ({"constraint rows": m, "independent": self._rank()} if m else {}),
+            residuals=residuals,
+            reactions=program.respond(t, x, tau, machine.p)[1] if reacting and m else None,
+            constraint_names=program.held.labels,
+            sampled=None if period is None else (self._t0, period),
+        )
+
+    def _rank(self) -> int:
+        """How many rows of constraints are independent where the run is."""
+        assert self._machine.constrained is not None
+        return int(self._machine.constrained.places[0]["rank"])
+
+    def _along(self, t: np.ndarray, x: np.ndarray, constant: np.ndarray) -> np.ndarray:
+        """The forces on the speeds at states, (k, nu), of which some are constant."""
+        if self._inputs.continuous is None:
+            return self._inputs.along(self._program, t, x, self._machine.p, constant)
+        call = partial(self._inputs.call, self._inputs.continuous)
+        return np.array([call(float(s), row[self._q], row[self._u]) for s, row in zip(t, x, strict=True)])
+
+    def _ended(self, status: int) -> Outcome:
+        """How the loop ended where it is now."""
+        t, now = self.t, self._now
+        found = ending(self._program, self._machine, status, t, self._x, now.accepted, now.blamed)
+        when, bad = self._inputs.not_finite or (-np.inf, "")
+        if status != NOT_FINITE or when < t:
+            return found
+        reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
+        return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
+
+    def __repr__(self) -> str:
+        name, steps = self.dynamics.equations.model.name, self._now.accepted
+        return f"Simulation of {name!r} by {self.method}: t = {self.t:g} s after {steps:,} steps."
+
+
+def work_of(program: Program, x: np.ndarray) -> np.ndarray:
+    """Work since the start, of all kinds, (..., 3), from states."""
+    found = np.zeros((*x.shape[:-1], len(WORK)))
+    found[..., [WORK.index(name) for name in program.work]] = x[..., x.shape[-1] - len(program.work) :]
+    return found
+
+
+def _final(array: np.ndarray) -> np.ndarray:
+    """An array that cannot be changed: what is written to sim.q[0] would be lost."""
+    array.flags.writeable = False
+    return array
