@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 import polhode as ph
 from polhode.equations.program import Program
-from polhode.kernels.machine import RANK, evaluate
+from polhode.kernels.hold import evaluate
 from tests.mechanics import close
 from tests.mechanisms import GOVERNOR, bricard, governor, slider_crank, windows
 
@@ -288,7 +288,7 @@ def test_bricard_has_a_hinge_too_many():
         q = np.where(np.arange(5) % 2, -np.arcsin(sin(angle) / (1 + sin(angle))), angle)
         x = np.array([*q, *np.zeros(5)])
         assert evaluate(machine, 0.0, x, np.zeros(10), True) == 0
-        assert machine.constrained.ranks[RANK] == 4
+        assert machine.constrained.places[0]["rank"] == 4
 
 
 def test_bricard_falls_as_its_one_angle_does(loop):

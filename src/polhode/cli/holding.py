@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.graph import evaluate
 from polhode.model import Model
-from polhode.model.constraints import described, rows_of
 
 if TYPE_CHECKING:
     from polhode.equations import Equations
@@ -17,21 +16,17 @@ OFF = 1e-6  # m, rad, and these a second: a state that is further from its const
 
 def bare(model: Model) -> Model:
     """The same bodies and forces, without constraints and couplings."""
-    return replace(model, constraints=(), couplings=())
+    return replace(model, constraints=())
 
 
 def names_of(model: Model) -> list[str]:
-    """Names of the couplings and constraints of a model, in the order of their rows."""
-    return [*dict.fromkeys(c.name for c in model.couplings), *(c.name for c in model.constraints)]
+    """Names of the constraints of a model, couplings among them, in the order of their rows."""
+    return [c.name for c in model.constraints]
 
 
 def listed(model: Model) -> str:
     """Couplings and constraints in a line."""
-    couplings = [f"{c.name!r} ({c.coordinate} follows {c.of})" for c in model.couplings]
-    found = [
-        f"{c.name!r} ({described(c)}; {n} equation{'s' * (n > 1)})" for c in model.constraints for n in [rows_of(c)]
-    ]
-    every = couplings + found
+    every = [f"{c.name!r} ({c.described()}; {c.rows} equation{'s' * (c.rows > 1)})" for c in model.constraints]
     return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")
 
 
@@ -56,14 +51,14 @@ def held(model: Model, whole: Model) -> dict[str, list[str]]:
 
 
 def rows_at(
-    eq: Equations, q: list[float], u: list[float], tau: list[float], t: float
+    eq: Equations, q: list[float], u: list[float], tau: list[float], t: float, z: list[float]
 ) -> tuple[list[float], list[dict[str, Any]]]:
     """Accelerations (nu,) at a state where the constraints hold, and their rows: residuals and reactions."""
     import numpy as np
 
     rows, dynamics = eq.constraints, eq.compile()
-    udot, lam = (call(q, u, tau, t=t) for call in (dynamics.forward_dynamics, dynamics.reactions))
-    given = {eq.q: q, eq.u: u, eq.t: t}
+    udot, lam = (call(q, u, tau, t=t, z=z) for call in (dynamics.forward_dynamics, dynamics.reactions))
+    given = {eq.q: q, eq.u: u, eq.t: t} | dict(zip(eq.z, z, strict=True))
     phi, psi, J, gamma = (evaluate(part, given) for part in (rows.phi, rows.psi, rows.J, rows.gamma))
     gap, size = np.abs(J @ udot + gamma), np.abs(J) @ np.abs(udot) + np.abs(gamma)
     bad = ~(gap <= 1e-6 * np.maximum(size, size.max(initial=1e-9)))

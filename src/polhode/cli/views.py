@@ -160,7 +160,7 @@ def evaluated(
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
     if names_of(eq.model):
-        found["udot"], found["constraints"] = rows_at(eq, q, u, tau, t)
+        found["udot"], found["constraints"] = rows_at(eq, q, u, tau, t, z)
     else:
         force = fresh("tau", eq)
         found["udot"] = evaluate(accelerations(eq, force), given | dict(zip(force, tau, strict=True))).tolist()

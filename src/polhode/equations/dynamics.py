@@ -25,7 +25,8 @@ class Dynamics:
 
     Arrays have shape (..., n): leading dimensions are a batch. Every call takes
     out= and threads=. Where the equations have parameters, pass p={"m": 2.0} or
-    an array in the order of `parameters`; where they depend on time, t=.
+    an array in the order of `parameters`; where they depend on time, t=; where the model has states
+    that are not motion, z=.
 
     equations  : what was compiled
     values     : of the parameters folded into the code
@@ -49,12 +50,13 @@ class Dynamics:
         whole = substitute(output, self.values) if self.values else output
         found = free_symbols(whole)
         used = [s for s in map(symbol, self.parameters) if s in found]
-        timed = TIME in found
-        extra = ({"t": TIME} if timed else {}) | ({"p": vector(used)} if used else {})
+        z = self.equations.z
+        timed, stated = TIME in found, any(s in found for s in z)
+        extra = ({"t": TIME} if timed else {}) | ({"z": z} if stated else {}) | ({"p": vector(used)} if used else {})
         made = compile(inputs | extra, {name: whole}, target=self.target, name=name)
-        if not self.parameters and not self.timed:
+        if not self.parameters and not self.timed and not len(z):
             return made
-        return Call(made, timed, tuple(str(s.value) for s in used), self.parameters)
+        return Call(made, timed, stated, tuple(str(s.value) for s in used), self.parameters)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -88,6 +90,20 @@ class Dynamics:
         tau = fresh("tau", eq)
         return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, accelerations(eq, tau))
 
+    def response(self, q: Any, u: Any, tau: Any, active: Iterable[str] | None = None, **options: Any) -> Any:
+        """Accelerations and reactions at once, (..., nu) and (..., m); see `forward_dynamics` and `reactions`."""
+        return Response(self, reactions=False).both(q, u, tau, active, **options)
+
+    def unit(self, q: Any) -> Any:
+        """Coordinates (..., nq) with quaternions of length 1."""
+        from .program import program_of
+
+        return program_of(self).unit(q) if self._turns else q
+
+    @cached_property
+    def _turns(self) -> bool:
+        return any(link.part.quaternion for link in self.equations.kinematics.joints.links)
+
     @cached_property
     def reactions(self) -> Any:
         """lam(q, u, tau, active=None), (..., m): a value for each row of the constraints, J^T lam on the speeds.
@@ -98,13 +114,13 @@ class Dynamics:
 
     def impulse(
         self, q: Any, u: Any, active: Iterable[str] | None = None, restitution: float = 0.0, *, t: Any = None,
-        p: Any = None,
+        z: Any = None, p: Any = None,
     ) -> tuple[Any, Any]:  # fmt: skip
         """Speeds after the active constraints were imposed, (..., nu), and the impulses of their rows, (..., m).
 
         M (u+ - u-) = J^T Lam,  psi(u+) = -restitution psi(u-).
         """
-        return impulse(self, q, u, active, restitution, t, p)
+        return impulse(self, q, u, active, restitution, t, z, p)
 
     @cached_property
     def inverse_dynamics(self) -> Any:

@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """A compiled function of a mechanism that has parameters or depends on time.
+    """A compiled function of a mechanism that has parameters or states, or depends on time.
 
-    Takes t= and p= by name, also where this function needs neither.
+    Takes t=, z= and p= by name, also where this function needs none of them.
     """
 
-    __slots__ = ("function", "known", "timed", "used")
+    __slots__ = ("function", "known", "stated", "timed", "used")
 
-    def __init__(self, function: Function, timed: bool, used: tuple[str, ...], known: tuple[str, ...]) -> None:
-        self.function, self.timed, self.used, self.known = function, timed, used, known
+    def __init__(
+        self, function: Function, timed: bool, stated: bool, used: tuple[str, ...], known: tuple[str, ...]
+    ) -> None:
+        self.function, self.timed, self.stated, self.used, self.known = function, timed, stated, used, known
 
-    def __call__(self, *args: Any, p: Any = None, t: Any = None, **options: Any) -> Any:
+    def __call__(self, *args: Any, p: Any = None, t: Any = None, z: Any = None, **options: Any) -> Any:
         if self.timed:
             if t is None:
                 raise ValueError(f"{self.function.name} depends on time. Give t=...")
             options["t"] = t
+        if self.stated:
+            if z is None:
+                raise ValueError(f"{self.function.name} depends on states that are not motion. Give z=[...].")
+            options["z"] = z
         values = ordered(self.function.name, p, self.used, self.known)
         if self.used:
             options["p"] = values

@@ -30,7 +30,7 @@ class Response:
 
     active : names of the constraints that hold; None for those the model declares, () for the bare tree
 
-    Takes t=, p=, out= and threads= as the other calls do. States should satisfy the active constraints.
+    Takes t=, z=, p=, out= and threads= as the other calls do. States should satisfy the active constraints.
     """
 
     def __init__(self, dynamics: Dynamics, reactions: bool) -> None:
@@ -38,21 +38,28 @@ class Response:
         self.name = "reactions" if reactions else "forward_dynamics"
 
     def __call__(
-        self, q: Any, u: Any, tau: Any, active: Active = None, *, t: Any = None, p: Any = None, out: Any = None,
-        threads: int = 1,
-    ) -> np.ndarray:  # fmt: skip
-        def solved(
-            program: Program, t: np.ndarray, x: np.ndarray, tau: np.ndarray, p: np.ndarray
-        ) -> tuple[np.ndarray, np.ndarray]:
-            return program.respond(t, x, tau, p, active)
-
-        found = _each(self.dynamics, self.name, (q, u, tau), t, p, threads, solved)[self._place]
+        self, q: Any, u: Any, tau: Any, active: Active = None, *, out: Any = None, **options: Any
+    ) -> np.ndarray:
+        found = self.both(q, u, tau, active, **options)[self._place]
         if out is None:
             return found
         if not isinstance(out, np.ndarray) or out.shape != found.shape or out.dtype != np.float64:
             raise ValueError(f"{self.name}: out must be a float64 array of shape {found.shape}, found {out!r:.60}.")
         out[...] = found
         return out
+
+    def both(
+        self, q: Any, u: Any, tau: Any, active: Active = None, *, t: Any = None, z: Any = None, p: Any = None,
+        threads: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Accelerations and reactions."""
+
+        def solved(
+            program: Program, t: np.ndarray, x: np.ndarray, tau: np.ndarray, p: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            return program.respond(t, x, tau, p, active)
+
+        return _each(self.dynamics, self.name, (q, u, tau, z), t, p, threads, solved)
 
     def __repr__(self) -> str:
         names = list(dict.fromkeys(self.dynamics.equations.constraints.names))
@@ -74,18 +81,18 @@ class Acceleration:
 
 
 def impulse(
-    dynamics: Dynamics, q: Any, u: Any, active: Active, restitution: float, t: Any, p: Any
+    dynamics: Dynamics, q: Any, u: Any, active: Active, restitution: float, t: Any, z: Any, p: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Speeds after constraints were imposed, (..., nu), and the impulse of each row, (..., m)."""
     if not (isinstance(restitution, Real) and 0 <= restitution <= 1):
         raise ValueError(f"impulse: restitution is {restitution!r:.60}, expected a number from 0 to 1.")
     e = float(restitution)
     tau = np.zeros(len(dynamics.equations.u))
-    return _each(dynamics, "impulse", (q, u, tau), t, p, 1, lambda g, t, x, _, p: g.strike(t, x, p, active, e))
+    return _each(dynamics, "impulse", (q, u, tau, z), t, p, 1, lambda g, t, x, _, p: g.strike(t, x, p, active, e))
 
 
 def _each(
-    dynamics: Dynamics, name: str, given: tuple[Any, Any, Any], t: Any, p: Any, threads: int, solved: Solved
+    dynamics: Dynamics, name: str, given: tuple[Any, Any, Any, Any], t: Any, p: Any, threads: int, solved: Solved
 ) -> tuple[np.ndarray, np.ndarray]:
     """Two results at every state of a batch."""
     from .program import program_of
@@ -93,18 +100,19 @@ def _each(
     if not isinstance(threads, Integral) or threads < 1:
         raise ValueError(f"{name}: threads={threads!r}, expected a whole number of at least 1.")
     eq = dynamics.equations
-    arrays = [
-        _states(name, what, a, n)
-        for what, a, n in zip(("q", "u", "tau"), given, (len(eq.q), len(eq.u), len(eq.u)), strict=True)
-    ]
+    if given[3] is None and len(eq.z):
+        raise ValueError(f"{name}: the model has states that are not motion. Give z=[...], {len(eq.z)} of them.")
+    sizes = len(eq.q), len(eq.u), len(eq.u), len(eq.z)
+    whole = [*given[:3], np.zeros(0) if given[3] is None else given[3]]
+    arrays = [_states(name, what, a, n) for what, a, n in zip(("q", "u", "tau", "z"), whole, sizes, strict=True)]
     program = program_of(dynamics)
     if t is None and program.timed:
         raise ValueError(f"{name} depends on time. Give t=...")
     time = np.asarray(0.0 if t is None else t, dtype=float)
     values = ordered(name, p, dynamics.parameters, dynamics.parameters)
     lead = np.broadcast_shapes(*(a.shape[:-1] for a in (*arrays, values)), time.shape)
-    q, u, tau = (np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays)
-    x, time = np.hstack([q, u]), np.ascontiguousarray(np.broadcast_to(time, lead).reshape(-1))
+    q, u, tau, z = (np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays)
+    x, time = np.hstack([q, u, z]), np.ascontiguousarray(np.broadcast_to(time, lead).reshape(-1))
     if values.ndim == 1:
         cuts = np.array_split(np.arange(len(x)), min(int(threads), max(len(x), 1)))
     else:  # parameters of its own for each state

@@ -38,7 +38,7 @@ from .views import part, square
 
 # residuals are measured by the motion that the reference of their row allows
 EXACT = 2e-15  # of positions: needs no correction
-ALONG = 1e-14  # the same of speeds
+ALONG = 3e-15  # the same of speeds
 GOOD = 1e-9  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more

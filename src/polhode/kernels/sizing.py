@@ -1,7 +1,7 @@
 """The size of steps: all the same, or from the error they make.
 
 The error of a step is the norm sqrt(mean((e_i / (atol + rtol |x_i|))^2)) over the entries of the
-state that count; a step is taken if it is at most 1.
+state that count, and those that only add up, as work does; a step is taken if it is at most 1.
 
 Reference: [HairerNorsettWanner, section II.4], and [HairerWanner, section IV.2] for
 the PI controller.
@@ -56,6 +56,17 @@ def _squares(e: Array, x: Array, y: Array, count: int, run: Any) -> float:
     for i in range(count):
         ratio = e[i] / (atol + rtol * max(abs(x[i]), abs(y[i])))
         total += ratio * ratio
+    return total
+
+
+@helper
+def _adding_up(e: Array, x: Array, y: Array, rate: Array, count: int, run: Any) -> float:
+    """The same of entries that only add up, beside what they add up to or add in a step; what is no number is left out."""
+    total = 0.0
+    for i in range(count, x.size):
+        ratio = e[i] / (run.atol + run.rtol * max(abs(x[i]), abs(y[i]), run.h * abs(rate[i])))
+        if abs(ratio) < np.inf:
+            total += ratio * ratio
     return total
 
 
@@ -168,7 +179,7 @@ def judge(rule: Rule, count: int, status: int, run: Any, x: Array, room: Room) -
         error = _squares(e, x, y, count, run)
         if rule.errors == 2 and error > 0.0:
             error *= error / (error + 0.01 * _squares(room.errors[1], x, y, count, run))
-        error = np.sqrt(error / count)
+        error = np.sqrt((error + _adding_up(e, x, y, room.stages[0], count, run)) / count)
         if error <= 1.0:
             return float(error)
         run.blamed = _worst(e, x, y, count, run)

@@ -55,11 +55,14 @@ class Run(ctypes.Structure):
     @classmethod
     def of(cls, **values: float) -> tuple[Run, Array]:
         """A record, and the array of it, (1,), that kernels take: the same memory."""
-        array = np.zeros(1, dtype=np.dtype(cls))
+        array = np.zeros(1, dtype=_RECORD)
         found = cls.from_buffer(array.data)
         for name, value in ({"longest": np.inf, "shortest": 1e-15} | values).items():
             setattr(found, name, value)
         return found, array
+
+
+_RECORD = np.dtype(Run)
 
 
 class Room(NamedTuple):

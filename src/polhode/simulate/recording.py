@@ -45,6 +45,8 @@ class Recording:
         return self._parts[0]
 
     def forces(self, now: np.ndarray) -> np.ndarray:
-        """The constant forces at every state, (k, nu); those that act now follow what was noted."""
+        """The constant forces at every state, (k, nu), or (nu,) if they never changed."""
+        if not self._forces:
+            return now
         ends = [rows for rows, _ in self._forces] + [self.rows]
         return np.repeat([f for _, f in self._forces] + [now], np.diff(ends, prepend=0), axis=0)

@@ -82,10 +82,10 @@ class Simulation:
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        room = room_of(chosen, x.size)
+        machine, state, room = self._machine, self._x, room_of(chosen, x.size)
 
         def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
-            return advance.bind(chosen, self._machine, record, self._x, grid, rows, room)
+            return advance.bind(chosen, machine, record, state, grid, rows, room)
 
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
         self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
@@ -176,7 +176,7 @@ class Simulation:
     # motion
 
     def step(self) -> None:
-        """Take one step of the method and record it.
+        """Take one step of the method and record it; adaptive methods choose its size, longest= bounds it.
 
         Raises RuntimeError where it cannot go on.
         """

@@ -58,17 +58,18 @@ def powers(traj: Trajectory) -> np.ndarray:
     middle = (traj.t[:-1] + traj.t[1:]) / 2
     q, u = traj.at(middle)
     states = [(traj.t[:-1], traj.q[:-1], traj.u[:-1]), (middle, q, u), (traj.t[1:], traj.q[1:], traj.u[1:])]
+    beside = thirds(traj.t, traj.z, False)
     if traj.tau.any():
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
         found[..., 0] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
     own = eq.own_power
     if own != 0:
-        found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]))[0] for x in states]
+        found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]), z)[0] for x, z in zip(states, beside, strict=True)]
     if _moves(traj):
         moved = eq.constraints.J @ eq.u
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
-        lam = [traj.respond(*x, f)[1] for x, f in zip(states, forces, strict=True)]
-        rates = [run(traj, [moved], *x, np.zeros_like(x[2]))[0] for x in states]
+        lam = [traj.respond(*x, f, z)[1] for x, f, z in zip(states, forces, beside, strict=True)]
+        rates = [run(traj, [moved], *x, f, z)[0] for x, f, z in zip(states, forces, beside, strict=True)]
         found[..., 2] = [np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)]
     return found
 

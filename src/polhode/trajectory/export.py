@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def columns(traj: Trajectory) -> dict[str, np.ndarray]:
     """Every column by name, t first."""
     found = {"t": traj.t}
-    for names, rows in ((traj.coordinates, traj.q), (traj.speeds, traj.u), (traj.inputs, traj.tau)):
+    for names, rows in ((traj.coordinates, traj.q), (traj.speeds, traj.u), (traj.states, traj.z), (traj.inputs, traj.tau)):
         found |= dict(zip(names, rows.T, strict=True))
     for what, values in (("residual", traj.residuals), ("reaction", traj.reactions)):
         if values is not None:
@@ -48,7 +48,7 @@ def write_parquet(traj: Trajectory, path: Any) -> None:
 
 def write_hdf5(traj: Trajectory, path: Any) -> None:
     h5py = needed("h5py", "data", "HDF5")
-    names = {"q": traj.coordinates, "u": traj.speeds, "tau": traj.inputs, "t": ("t",)}
+    names = {"q": traj.coordinates, "u": traj.speeds, "z": traj.states, "tau": traj.inputs, "t": ("t",)}
     names |= dict.fromkeys(("residuals", "reactions"), traj.constraint_names)
     with h5py.File(path, "w") as file:
         for name, labels in names.items():

@@ -35,14 +35,15 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
 
 
 def run(
-    traj: Trajectory, outputs: Sequence[Expr | Matrix], t: Any = None, q: Any = None, u: Any = None, tau: Any = None
+    traj: Trajectory, outputs: Sequence[Expr | Matrix], t: Any = None, q: Any = None, u: Any = None, tau: Any = None,
+    z: Any = None,
 ) -> list[np.ndarray]:
     """Compile expressions and evaluate them at the outputs, or at the given states."""
     dyn, kin = traj.dynamics, traj.dynamics.equations.kinematics
-    values = {"t": t, "q": q, "u": u, "tau": tau}
+    values = {"t": t, "q": q, "u": u, "tau": tau, "z": z}
     values = {name: getattr(traj, name) if x is None else x for name, x in values.items()}
     values |= {"t": np.asarray(values["t"])[:, None], "p": traj.parameters}
-    symbols = {"t": vector([TIME]), "q": kin.q, "u": kin.u, "tau": vector([symbol(name) for name in traj.inputs])}
+    symbols = {"t": vector([TIME]), "q": kin.q, "u": kin.u, "z": kin.z, "tau": vector([symbol(name) for name in traj.inputs])}
     symbols |= {"p": vector([symbol(name) for name in dyn.parameters])}
     whole = [_written(e, kin.quasi, dyn.values) for e in outputs]
     known = {s for part in symbols.values() for s in part}
@@ -51,7 +52,7 @@ def run(
             if s not in known:
                 names = [*traj.names, *dyn.parameters]
                 raise ValueError(
-                    f"{str(s.value)!r} is no coordinate, speed, input or parameter. {closest(s.value, names)}"
+                    f"{str(s.value)!r} is no coordinate, speed, state, input or parameter. {closest(s.value, names)}"
                 )
     used = {name: part for name, part in symbols.items() if len(part)}
     made = compile(used, whole, target=dyn.target, name="quantities")
@@ -74,7 +75,7 @@ class _Names(dict[str, Expr]):
         parameters = [*dyn.parameters, *(str(s.value) for s in dyn.values)]
         groups = {"q": traj.coordinates, "u": speeds, "p": parameters}
         super().__init__({f"{group}.{name}": symbol(name) for group, names in groups.items() for name in names})
-        plain = (*parameters, *traj.inputs, *speeds, *traj.coordinates, str(TIME.value))
+        plain = (*parameters, *traj.inputs, *speeds, *traj.states, *traj.coordinates, str(TIME.value))
         self.update({name: symbol(name) for name in plain})
 
     def __missing__(self, key: str) -> Expr:

@@ -12,7 +12,6 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.inputs import fresh
-from polhode.equations.program import program_of
 from polhode.model.errors import closest
 
 from . import audit, export, pictures, quantities
@@ -158,7 +157,7 @@ class Trajectory:
         h = t[i + 1] - t[i]
         s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
         q = hermite(self.q, self._q_slopes, i, h, s)
-        return program_of(self.dynamics).unit(q), hermite(self.u, self._u_slopes, i, h, s)
+        return self.dynamics.unit(q), hermite(self.u, self._u_slopes, i, h, s)
 
     @cached_property
     def rates(self) -> np.ndarray:
@@ -168,14 +167,16 @@ class Trajectory:
     @cached_property
     def accelerations(self) -> np.ndarray:
         """udot at the outputs, (k, nu), with the reactions of constraints."""
-        return self.respond(self.t, self.q, self.u, self.tau)[0]
+        return self.respond(self.t, self.q, self.u, self.tau, self.z)[0]
 
-    def respond(self, t: np.ndarray, q: np.ndarray, u: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def respond(
+        self, t: np.ndarray, q: np.ndarray, u: np.ndarray, tau: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """udot and the reactions of constraints at states, a row each."""
-        program = program_of(self.dynamics)
-        if len(program.constraints):
-            return program.respond(t, np.hstack([q, u]), tau, self.parameters)
-        return self._call("forward_dynamics", q, u, tau, t=t), np.zeros((len(t), 0))
+        dyn, extra = self.dynamics, {"t": t, "z": z, "p": self.parameters}
+        if len(dyn.equations.constraints):
+            return dyn.response(q, u, tau, **extra)
+        return self._call("forward_dynamics", q, u, tau, **extra), np.zeros((len(t), 0))
 
     @cached_property
     def _q_slopes(self) -> Ends:
@@ -186,7 +187,7 @@ class Trajectory:
     def _u_slopes(self) -> Ends:
         if self.sampled is None:
             return self.accelerations[:-1], self.accelerations[1:]
-        start, _ = self.respond(self.t[:-1], self.q[:-1], self.u[:-1], self.tau[1:])
+        start, _ = self.respond(self.t[:-1], self.q[:-1], self.u[:-1], self.tau[1:], self.z[:-1])
         return start, self.accelerations[1:]
 
     # quantities along the way
@@ -201,11 +202,12 @@ class Trajectory:
         """
         return quantities.evaluate(self, what)
 
-    def _call(self, name: str, *args: np.ndarray, t: Any = None) -> np.ndarray:
-        """A call of the dynamics, with time and parameters where it takes them."""
+    def _call(self, name: str, *args: np.ndarray, **given: Any) -> np.ndarray:
+        """A call of the dynamics, with time, states and parameters where it takes them."""
         dyn = self.dynamics
-        extra = {"p": self.parameters, "t": self.t if t is None else t} if dyn.parameters or dyn.timed else {}
-        found: np.ndarray = getattr(dyn, name)(*args, **extra)
+        extra = {"p": self.parameters, "t": self.t, "z": self.z} | given
+        takes = dyn.parameters or dyn.timed or self.states
+        found: np.ndarray = getattr(dyn, name)(*args, **(extra if takes else {}))
         return found
 
     def pose(self, marker: str) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 
 import polhode as ph
 from polhode.equations.program import MOST, Program, program_of
-from polhode.kernels.machine import RANK, evaluate, settle
+from polhode.kernels.hold import evaluate, settle
 from tests import mechanisms
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.warning.SimulationWarning")
@@ -190,7 +190,7 @@ def test_constrained_accelerations_agree_with_multipliers():
     q, u = ph.assemble(dyn, CLOSED, {"a_dot": 2.0}, keep=["a_dot"])
     x, dx = np.concatenate([q, u]), np.zeros(6)
     assert settle(machine, 0.0, x) == evaluate(machine, 0.0, x, dx, True) == 0
-    assert machine.constrained.ranks[RANK] == 2
+    assert machine.constrained.places[0]["rank"] == 2
     c = dyn.equations.constraints
     values = dict(zip([*dyn.equations.q, *dyn.equations.u], x, strict=True))
     J, gamma = (np.array(ph.evaluate([*e.entries], values), dtype=float) for e in (c.J, c.gamma))
