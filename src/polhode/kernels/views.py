@@ -71,7 +71,7 @@ def _part(array: Any, places: tuple[Any, ...]) -> Any:
             context.make_array(array)(context, builder, values[0]),
             context.make_array(seen)(context, builder),
         )
-        fill_array(context, builder, made, builder.gep(source.data, [first]), shape, source.meminfo)
+        fill_array(context, builder, seen, made, builder.gep(source.data, [first]), shape, source.meminfo)
         return made._getvalue()
 
     return seen(array, *places), codegen
