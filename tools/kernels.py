@@ -128,7 +128,8 @@ def uncached(kernel: Kernel[Any, Any]) -> Any:
     """A function as Numba compiles it here: not kept on disk, and without a way in from Python, to save time."""
     from numba import njit
 
-    return njit(kernel.function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **shipped.OPTIONS)
+    options = shipped.OPTIONS | kernel.options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(kernel.function, **options)
 
 
 def text_of(kernel: Kernel[Any, Any], values: list[Any]) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from polhode.compile.native import Loaded, host, object_code
 FOLDER = Path(__file__).parent / "ir"
 INDEX = FOLDER / "index.json"
 OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}  # of Numba
+_AROUND = ("__init__", "arguments", "kernel", "shipped")  # how kernels are called: the others are compiled into them
 RESULTS = {"none": None, "bool": ctypes.c_bool, "int": ctypes.c_int64}
 _loaded: list[Loaded] = []  # code lives as long as the process
 
@@ -30,8 +31,8 @@ _loaded: list[Loaded] = []  # code lives as long as the process
 @lru_cache(maxsize=1)
 def sources() -> str:
     """A hash of all files with kernels, for they are compiled into each other, and of how."""
-    files = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    used = [text for text in files if b"from .kernel import" in text or b"@Intrinsic" in text]
+    files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.stem not in _AROUND)
+    used = [path.read_bytes() for path in files]
     used += [Path(_invoke.__file__).read_bytes(), repr(OPTIONS).encode()]
     return hashlib.sha256(b"".join(text.replace(b"\r\n", b"\n") for text in used)).hexdigest()
 

@@ -35,7 +35,12 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
 
 
 def run(
-    traj: Trajectory, outputs: Sequence[Expr | Matrix], t: Any = None, q: Any = None, u: Any = None, tau: Any = None,
+    traj: Trajectory,
+    outputs: Sequence[Expr | Matrix],
+    t: Any = None,
+    q: Any = None,
+    u: Any = None,
+    tau: Any = None,
     z: Any = None,
 ) -> list[np.ndarray]:
     """Compile expressions and evaluate them at the outputs, or at the given states."""
@@ -43,7 +48,13 @@ def run(
     values = {"t": t, "q": q, "u": u, "tau": tau, "z": z}
     values = {name: getattr(traj, name) if x is None else x for name, x in values.items()}
     values |= {"t": np.asarray(values["t"])[:, None], "p": traj.parameters}
-    symbols = {"t": vector([TIME]), "q": kin.q, "u": kin.u, "z": kin.z, "tau": vector([symbol(name) for name in traj.inputs])}
+    symbols = {
+        "t": vector([TIME]),
+        "q": kin.q,
+        "u": kin.u,
+        "z": kin.z,
+        "tau": vector([symbol(name) for name in traj.inputs]),
+    }
     symbols |= {"p": vector([symbol(name) for name in dyn.parameters])}
     whole = [_written(e, kin.quasi, dyn.values) for e in outputs]
     known = {s for part in symbols.values() for s in part}
