@@ -8,6 +8,7 @@ over the rows of the constraints that are active.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
@@ -111,12 +112,13 @@ def _each(
     time = np.asarray(0.0 if t is None else t, dtype=float)
     values = ordered(name, p, dynamics.parameters, dynamics.parameters)
     lead = np.broadcast_shapes(*(a.shape[:-1] for a in (*arrays, values)), time.shape)
-    q, u, tau, z = (np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays)
+    count = math.prod(lead)
+    q, u, tau, z = (np.broadcast_to(a, (*lead, a.shape[-1])).reshape(count, a.shape[-1]) for a in arrays)
     x, time = np.hstack([q, u, z]), np.ascontiguousarray(np.broadcast_to(time, lead).reshape(-1))
     if values.ndim == 1:
         cuts = np.array_split(np.arange(len(x)), min(int(threads), max(len(x), 1)))
     else:  # parameters of its own for each state
-        values = np.broadcast_to(values, (*lead, values.shape[-1])).reshape(-1, values.shape[-1])
+        values = np.broadcast_to(values, (*lead, values.shape[-1])).reshape(count, values.shape[-1])
         cuts = [np.array([k]) for k in range(len(x))]
 
     def part(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +128,7 @@ def _each(
     with ThreadPoolExecutor(int(threads)) as pool:
         parts = list(pool.map(part, cuts)) if threads > 1 else [part(rows) for rows in cuts]
     first, second = (np.concatenate(list(one)) for one in zip(*parts, strict=True))
-    return first.reshape(*lead, -1), second.reshape(*lead, -1)
+    return first.reshape(*lead, first.shape[-1]), second.reshape(*lead, second.shape[-1])
 
 
 def _states(name: str, what: str, given: Any, n: int) -> np.ndarray:

@@ -61,7 +61,7 @@ def _squares(e: Array, x: Array, y: Array, count: int, run: Any) -> float:
 
 @helper
 def _adding_up(e: Array, x: Array, y: Array, rate: Array, count: int, run: Any) -> float:
-    """The same of entries that only add up, beside what they add up to or add in a step; what is no number is left out."""
+    """The same of entries that only add up, beside what they add up to, or in a step; without what is no number."""
     total = 0.0
     for i in range(count, x.size):
         ratio = e[i] / (run.atol + run.rtol * max(abs(x[i]), abs(y[i]), run.h * abs(rate[i])))

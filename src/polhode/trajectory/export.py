@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 def columns(traj: Trajectory) -> dict[str, np.ndarray]:
     """Every column by name, t first."""
     found = {"t": traj.t}
-    for names, rows in (
-        (traj.coordinates, traj.q),
-        (traj.speeds, traj.u),
-        (traj.states, traj.z),
-        (traj.inputs, traj.tau),
-    ):
+    for names, rows in zip(traj.columns, (traj.q, traj.u, traj.z, traj.tau), strict=True):
         found |= dict(zip(names, rows.T, strict=True))
     for what, values in (("residual", traj.residuals), ("reaction", traj.reactions)):
         if values is not None:

@@ -97,9 +97,14 @@ class Trajectory:
         return tuple(str(s.value) for s in fresh("tau", self.dynamics.equations))
 
     @property
+    def columns(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of q, u, z and tau."""
+        return self.coordinates, self.speeds, self.states, self.inputs
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Every name that traj[name] takes."""
-        return (*self.coordinates, *self.speeds, *self.states, *self.inputs, "t")
+        return (*(name for part in self.columns for name in part), "t")
 
     @cached_property
     def units(self) -> dict[str, str]:
