@@ -15,6 +15,7 @@ from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
+from polhode.kinematics.actions import acting
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -70,9 +71,9 @@ class Program:
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         speeds = dict(zip(eq.u, self.tau, strict=True))
         tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
-        moving = native.own_motion(self.constraints)
+        rows = acting(self.constraints)
         powers = _powers(eq, tau if driven or laws else None)
-        self.work = (*powers, "constraints") if moving else tuple(powers)
+        self.work = (*powers, "constraints") if rows.moving else tuple(powers)
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
 
@@ -82,9 +83,9 @@ class Program:
         self.residuals: Function | None = None
         self.closure: Function | None = None
         self._rows: native.FactorRows | None = None
-        self._sizes = (len(carried), len(moving))
+        self._sizes = (len(carried), len(rows.moving))
         if len(self.constraints):
-            motion = native.Motion(M=eq.M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
+            motion = native.Motion(M=eq.M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
             self.table = self._compile("table", native.table_rows(motion), forced=True)
             try:
                 self._rows = native.FactorRows(motion)
@@ -97,7 +98,7 @@ class Program:
             self.flow = self._compile("flow", flow, forced=True)
         self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, self.constraints))
+            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, rows, eq.u))
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
@@ -127,8 +128,8 @@ class Program:
     @cached_property
     def assembly(self) -> Function:
         """The call (t, x, p) -> phi, J, E^2 and extents^2 of positions, then psi, J, E^2 and extents^2 of speeds."""
-        held, rows, far = self.held, self.constraints, native.extents(self.base)
-        positions = [*held.phi, *native.only(held.J, held.holonomic), *held.reference.entries, *far]
+        held, rows, far = acting(self.held), acting(self.constraints), native.extents(self.base)
+        positions = [*self.held.phi, *native.only(held.J, self.held.holonomic), *held.reference.entries, *far]
         near = far if self.base is self.equations.kinematics else [as_expr(1)] * len(self.equations.u)
         return self._compile("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
 
@@ -235,11 +236,13 @@ class Program:
             nq=len(self.equations.q),
             carried=self._sizes[0],
             moving=self._sizes[1],
+            direct=len(self.constraints) if found and found.direct else 0,
             b_entries=sum(map(len, b_index)),
             l_entries=sum(map(len, l_index)),
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
         parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
+        made.places[0]["all"] = on.all()
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
             parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}

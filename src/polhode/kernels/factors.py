@@ -21,7 +21,7 @@ Array = np.ndarray
 
 INDEPENDENT = 1e-5  # of what a row could have in W, and has left of its own
 REPEATED = 1e-12  # the same, below which it repeats others
-LOST = 1e-8  # of what a row had: less has too few digits
+LOST_DIGITS = 1e-8  # of what a row had: less has too few digits
 
 
 @inlined
@@ -51,7 +51,7 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
             total *= F[k, k]
             F[count, k] = total
             left -= total * total
-        if left > INDEPENDENT * rho2[i] and left > LOST * W[i, i]:
+        if left > INDEPENDENT * rho2[i] and left > LOST_DIGITS * W[i, i]:
             F[count, count] = 1.0 / np.sqrt(left)
             chosen[count] = i
             count += 1

@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import choose, is_definite, pull, push, react
+from .factors import INDEPENDENT, LOST_DIGITS, choose, is_definite, pull, push, react
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -85,6 +85,18 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
         return OK
     if m.code[FACTORS]:
         _factor(m, h, x)
+        if s.direct and s.all and s.nearby and (settled or s.rows <= s.rank) and _is_whole(h):
+            if settled:
+                s.rank = s.rows
+            copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
+            _carry(m, part(h.real, s.f_carried, s.carried), dx)
+            if s.moving:
+                lam, moving = part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.moving)
+                power = 0.0
+                for i in range(s.rows):
+                    power += lam[i] * moving[i]
+                dx[dx.size - 1] = power
+            return OK
         F, lam, chosen = _room(h, s.F, s.lam_f, s.chosen)
         count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen)
         if count >= 0 and (settled or count <= s.rank):
@@ -102,6 +114,19 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
                 dx[dx.size - 1] = power
             return OK
     return _embedded(m, h, x, dx, settled)
+
+
+@inlined
+def _is_whole(h: Any) -> bool:
+    """Tell whether all rows are independent without doubt, and mark them so; as `choose` does."""
+    s = h.places[0]
+    left, rho2 = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows)
+    W, used = square(h.real, s.W, s.rows, s.rows), part(h.whole, s.used, s.held)
+    for i in range(s.rows):
+        if not (left[i] > INDEPENDENT * rho2[i] and left[i] > LOST_DIGITS * W[i, i]):
+            return False
+        used[i] = 1
+    return True
 
 
 @inlined
@@ -296,7 +321,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         _measure(m, h, t, x)
         before, slant = off, aslant
         off, aslant = _furthest(h, True, False), _furthest(h, False, False)
-        if off > 0.1 * before or aslant > 0.1 * slant:
+        if max(off, aslant) > 1e-11 and (off > 0.1 * before or aslant > 0.1 * slant):
             s.nearby = 0
         if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
             still += 1
