@@ -55,10 +55,10 @@ WHOLES: dict[str, tuple[str, ...]] = {
     "places": ("held",), "columns": ("most",),
 }  # fmt: skip
 
-# whether all rows hold; independent rows where an attempt began, and where its step did; whether the
-# factors are those of a state nearby; rows chosen in them among the speeds and among positions, or one of
-# the next two; rows of the last elimination; ANY
-STATE = "all rank started nearby count count_q eliminated any".split()
+# whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
+# began, and where its step did; whether the factors are those of a state nearby; rows chosen in them among
+# the speeds and among positions, or one of the next two; rows of the last elimination; ANY
+STATE = "all closing_all rank started nearby count count_q eliminated any".split()
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 

@@ -34,10 +34,10 @@ def is_definite(pivots: Array, inertias: Array) -> bool:
 
 
 @helper
-def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, chosen: Array) -> int:
-    """Factor W of the active rows that are independent, in their order; how many, or -1 where W cannot tell.
+def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, chosen: Array, row: Array) -> int:
+    """Factor W = F^T F of the active rows that are independent, in their order; how many, or -1 where W cannot tell.
 
-    F holds the inverses of its diagonal.
+    F is upper triangular and holds the inverses of its diagonal; row (m,) is room.
     """
     count = 0
     for i in range(rho2.size):
@@ -45,13 +45,16 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
             continue
         left = W[i, i]
         for k in range(count):
-            total = W[i, chosen[k]]
-            for l in range(k):
-                total -= F[count, l] * F[k, l]
-            total *= F[k, k]
-            F[count, k] = total
+            row[k] = W[i, chosen[k]]
+        for k in range(count):
+            total = row[k] * F[k, k]
+            row[k] = total
             left -= total * total
+            for l in range(k + 1, count):
+                row[l] -= total * F[k, l]
         if left > INDEPENDENT * rho2[i] and left > LOST_DIGITS * W[i, i]:
+            for k in range(count):
+                F[k, count] = row[k]
             F[count, count] = 1.0 / np.sqrt(left)
             chosen[count] = i
             count += 1
@@ -64,15 +67,21 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
 def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None:
     """Solve W lam = -right on the chosen rows; lam[k] belongs to row chosen[k]."""
     for k in range(count):
-        total = -right[chosen[k]]
-        for l in range(k):
-            total -= F[k, l] * lam[l]
-        lam[k] = total * F[k, k]
-    for k in range(count - 1, -1, -1):
-        total = lam[k]
+        lam[k] = -right[chosen[k]]
+    for k in range(count):
+        lam[k] *= F[k, k]
         for l in range(k + 1, count):
-            total -= F[l, k] * lam[l]
-        lam[k] = total * F[k, k]
+            lam[l] -= lam[k] * F[k, l]
+    for k in range(count - 1, -1, -1):
+        even, odd = lam[k], 0.0  # two sums, neither of which waits for the other
+        l = k + 1
+        while l + 1 < count:
+            even -= F[k, l] * lam[l]
+            odd -= F[k, l + 1] * lam[l + 1]
+            l += 2
+        if l < count:
+            even -= F[k, l] * lam[l]
+        lam[k] = (even + odd) * F[k, k]
 
 
 @helper

@@ -39,8 +39,10 @@ from .views import part, square
 # residuals are measured by the motion that the reference of their row allows
 EXACT = 2e-15  # of positions: needs no correction
 ALONG = 3e-15  # the same of speeds
-GOOD = 1e-9  # the largest of positions that may be left
+GOOD = 2e-10  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
+NEAR = 1e-11  # residuals that are this small need no new factors
+BESIDE = 1e-5  # of the square of a speed's residual, where positions are corrected as well
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
 
@@ -98,7 +100,7 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
                 dx[dx.size - 1] = power
             return OK
         F, lam, chosen = _room(h, s.F, s.lam_f, s.chosen)
-        count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen)
+        count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, lam)
         if count >= 0 and (settled or count <= s.rank):
             if settled:
                 s.rank = count
@@ -155,13 +157,13 @@ def _room(h: Any, F: int, lam: int, chosen: int) -> Any:
 
 
 @helper
-def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen: np.ndarray) -> int:
+def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen: np.ndarray, room: np.ndarray) -> int:
     """The number of rows that are independent, marked as used; UNDECIDED where the factors do not tell."""
     s = h.places[0]
     if not s.nearby:
         return UNDECIDED
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
-    count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen)
+    count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen, room)
     if count >= 0:
         mark(used, chosen, count)
     return count
@@ -321,7 +323,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         _measure(m, h, t, x)
         before, slant = off, aslant
         off, aslant = _furthest(h, True, False), _furthest(h, False, False)
-        if max(off, aslant) > 1e-11 and (off > 0.1 * before or aslant > 0.1 * slant):
+        if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, NEAR):
             s.nearby = 0
         if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
             still += 1
@@ -351,13 +353,15 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
     residual = part(h.real, s.phi if positions else s.psi, m)
     size2 = part(h.real, s.reach2 if positions else s.pace2, m)
     active = part(h.whole, s.closing if positions else s.active, m)
-    used = part(h.whole, s.used_q if positions else s.used, m)
+    used, closing = part(h.whole, s.used_q if positions else s.used, m), part(h.whole, s.closing, m)
     worst = 0.0
     for i in range(m):
         if active[i] and (repeated or used[i]):
             squared = residual[i] * residual[i]
             if not squared <= 1e-200:
                 ratio = squared / size2[i]
+                if not positions and not repeated and closing[i]:
+                    ratio *= BESIDE
                 worst = max(worst, ratio) if ratio == ratio else np.inf
     return np.sqrt(worst)
 
@@ -383,15 +387,18 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
     if m.code[FACTORS]:
         if not s.nearby:
             _factor(m, h, x)
-        places = (s.F_q, s.lam_q, s.chosen_q) if positions else (s.F, s.lam_f, s.chosen)
+        apart = positions and not s.closing_all
+        places = (s.F_q, s.lam_q, s.chosen_q) if apart else (s.F, s.lam_f, s.chosen)
         F, lam, chosen = _room(h, places[0], places[1], places[2])
-        count = s.count_q if positions else s.count
+        count = s.count_q if apart else s.count
         if count == UNKNOWN:
-            count = _choose(h, active, used, F, chosen)
-            if positions:
+            count = _choose(h, active, used, F, chosen, lam)
+            if apart:
                 s.count_q = count
             else:
                 s.count = count
+        if positions and not apart and count >= 0:
+            mark(used, chosen, count)
         if count >= 0 and (positions or count <= s.rank):
             fill(v, 0.0)
             _push(h, F, chosen, count, right, lam, v)
