@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import helper, inlined
+from .views import less
 
 Array = np.ndarray
 
@@ -50,8 +51,7 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
             total = row[k] * F[k, k]
             row[k] = total
             left -= total * total
-            for l in range(k + 1, count):
-                row[l] -= total * F[k, l]
+            less(row, F[k], total, k + 1, count)
         if left > INDEPENDENT * rho2[i] and left > LOST_DIGITS * W[i, i]:
             for k in range(count):
                 F[k, count] = row[k]
@@ -70,8 +70,7 @@ def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None
         lam[k] = -right[chosen[k]]
     for k in range(count):
         lam[k] *= F[k, k]
-        for l in range(k + 1, count):
-            lam[l] -= lam[k] * F[k, l]
+        less(lam, F[k], lam[k], k + 1, count)
     for k in range(count - 1, -1, -1):
         even, odd = lam[k], 0.0  # two sums, neither of which waits for the other
         l = k + 1
