@@ -93,8 +93,8 @@ def test_couplings_hold_too(tmp_path):
     data = json.loads(run("eval", path, "--tau", "a_dot=1", "--json"))
     assert data["udot"] == pytest.approx([1 / 13, -2 / 13])  # 1 + 4 * 3
     assert json.loads(run("eval", path, "--tau", "a_dot=1", "--bare", "--json"))["udot"] == pytest.approx([1, 0])
-    assert "(b follows a)" in run("eval", path)
-    assert "(b follows a)" in run("info", path)
+    assert "Holding 'coupling of b' (b = -2 a; 1 equation)." in run("eval", path)
+    assert "Constraints: 'coupling of b' (b = -2 a; 1 equation)." in run("info", path)
 
 
 def test_rows_that_contradict_are_an_error(tmp_path, monkeypatch, capsys):
