@@ -11,7 +11,7 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, substitute
@@ -40,8 +40,7 @@ class Motion:
 
 def own_motion(rows: Constraints) -> list[Expr]:
     """Minus what constraints ask of speeds that are 0, (m,): J u where they hold; empty where it is 0 throughout."""
-    at_rest = substitute(rows.psi, dict.fromkeys(rows.kinematics.u, _ZERO)) if len(rows) else []
-    found = [-e for e in at_rest]
+    found = [-e for e in substitute(rows.psi, dict.fromkeys(rows.kinematics.u, _ZERO))] if len(rows) else []
     return found if any(e != 0 for e in found) else []
 
 
@@ -72,7 +71,7 @@ class FactorRows:
         ]  # fmt: skip
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+def _dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
     total: Expr = _ZERO
     for e, f in zip(a, b, strict=True):
         if e != 0 and f != 0:
