@@ -334,7 +334,7 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
             if not squared <= 1e-200:
                 ratio = squared / size2[i]
                 worst = max(worst, ratio) if ratio == ratio else np.inf
-    return np.sqrt(worst)
+    return float(np.sqrt(worst))
 
 
 @helper
