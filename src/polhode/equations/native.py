@@ -12,7 +12,7 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substitute
@@ -105,7 +105,7 @@ def _direct(W: list[list[Expr]], r: list[Expr], B: list[list[Expr]], g: list[Exp
     return [*left, *lam, *pushed]
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+def _dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
     total: Expr = _ZERO
     for e, f in zip(a, b, strict=True):
         if e != 0 and f != 0:

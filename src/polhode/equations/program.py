@@ -173,7 +173,7 @@ class Program:
         """Accelerations and reactions, (k, nu) and (k, m), of states (k, n) of a machine with constraints."""
         m = self.machine(p=p, active=active)
         dx, lam = np.zeros((len(t), len(self.x))), np.zeros((len(t), len(self.constraints)))
-        respond(m, *map(np.ascontiguousarray, (t, self._whole(x), tau)), dx, lam)
+        respond(m, np.ascontiguousarray(t), self._whole(x), np.ascontiguousarray(tau), dx, lam)
         return dx[:, m.nq : m.nq + m.nu], lam
 
     def strike(

@@ -363,7 +363,7 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
                 if not positions and not repeated and closing[i]:
                     ratio *= BESIDE
                 worst = max(worst, ratio) if ratio == ratio else np.inf
-    return np.sqrt(worst)
+    return float(np.sqrt(worst))
 
 
 @helper

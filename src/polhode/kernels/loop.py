@@ -103,7 +103,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             start(m.constrained, True)
             propose(rule, run)
             if run.h == 0.0:
-                return cause(run)
+                return cause(m.counted, run, x, room)
             status = attempt(method, m, run, x, room)
             if rule.fixed:
                 if status != OK:
