@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
 from polhode.compile.function import TARGETS
-from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
+from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector, zeros
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -184,10 +184,17 @@ class Dynamics:
         return Dynamics, (self.equations, self.values, self.target)
 
 
-def accelerations(eq: Equations, tau: Matrix) -> Matrix:
-    """Solve M udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined."""
+def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> Matrix:
+    """Solve (M + beside) udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined.
+
+    beside : (nu, nu), nothing where it is None; diagonal where the speeds are those of the joints
+    """
+    n = len(eq.u)
+    more = zeros(n, n) if beside is None else beside
     try:
-        return solve(eq.M, eq.Q + tau - eq.c) if eq.terms.forward is None else eq.terms.forward(eq.Q + tau)
+        if eq.terms.forward is None:
+            return solve(eq.M + more, eq.Q + tau - eq.c)
+        return eq.terms.forward(eq.Q + tau, vector([more[i, i] for i in range(n)]))
     except ZeroDivisionError:
         idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
         if idle:

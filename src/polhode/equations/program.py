@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector
+from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector, zeros
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
+from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -29,16 +30,21 @@ GEOMETRIC, GIVEN = 1e-5, 1e-12
 WORK = ("input", "own", "constraints")  # whose work is counted, where there is any
 MOST = 8  # programs that a dynamics remembers, the one used last the longest
 _MAKING = Lock()
+_STEP = symbol("size of a step")
 
 
-def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> Program:
+def program_of(
+    dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
+) -> Program:
     """The program of a dynamics, made once; of many laws, as in a search for gains, the last ones are remembered.
 
-    driven : whether there are inputs, so that their work is counted
+    driven   : whether there are inputs, so that their work is counted
+    stepping : whether it is for steps of Euler's method, in which the dampers of the joints are implicit
     """
-    key, known = (driven, *(laws or {}).items()), dynamics.kept
+    stepping = stepping and bool(damped(dynamics.equations.model))
+    key, known = (driven, stepping, *(laws or {}).items()), dynamics.kept
     with _MAKING:
-        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven)
+        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping)
         known[key] = found
         if len(known) > MOST:
             del known[next(iter(known))]
@@ -59,11 +65,15 @@ class Program:
     constraints : those among the speeds; held : these and the embedded ones, in the speeds of the joints
     laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
     work        : whose work is counted in w, of WORK
+    stepping    : whether accelerations are those of a step of size h, the last entry of p, in which dampers of the
+                  joints act by the new speeds: (M + h D) udot = Q + tau - c + J^T lam
     """
 
-    def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> None:
+    def __init__(
+        self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
+    ) -> None:
         eq = dynamics.equations
-        self.dynamics, self.equations, self.laws = dynamics, eq, laws or {}
+        self.dynamics, self.equations, self.laws, self.stepping = dynamics, eq, laws or {}, stepping
         self.constraints = eq.constraints
         self.base, self.held = _in_joints(eq)
         self.tau = fresh("tau", eq)
@@ -75,6 +85,7 @@ class Program:
         self.work = (*powers, "constraints") if moving else tuple(powers)
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
+        D = damping_matrix(eq.kinematics) if stepping else zeros(len(eq.u), len(eq.u))
 
         self.flow: Function | None = None
         self.factors: Function | None = None
@@ -84,7 +95,8 @@ class Program:
         self._rows: native.FactorRows | None = None
         self._sizes = (len(carried), len(moving))
         if len(self.constraints):
-            motion = native.Motion(M=eq.M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
+            M: Matrix = eq.M + D * _STEP
+            motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
             self.table = self._compile("table", native.table_rows(motion), forced=True)
             try:
                 self._rows = native.FactorRows(motion)
@@ -93,7 +105,10 @@ class Program:
                 pass
         else:
             nq = len(eq.q)
-            flow = [*carried[:nq], *accelerations(eq, tau), *carried[nq:]]
+            udot = accelerations(eq, tau, D * _STEP)
+            if stepping and "own" in powers:
+                carried[-1] = carried[-1] + _lost(D, eq.u, udot)
+            flow = [*carried[:nq], *udot, *carried[nq:]]
             self.flow = self._compile("flow", flow, forced=True)
         self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
@@ -104,7 +119,8 @@ class Program:
                 self.closure = self._compile("closure", native.closure_rows(self.base, self.held))
 
     def _compile(self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None) -> Function:
-        p = [symbol(name) for name in self.dynamics.parameters] or [symbol("no parameter")]
+        p = [symbol(name) for name in self.dynamics.parameters]
+        p = [*p, _STEP] if self.stepping else p or [symbol("no parameter")]
         inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x}
         if forced:
             inputs["tau"] = self.tau
@@ -115,6 +131,11 @@ class Program:
     def law(self) -> Function | None:
         """The call (t, x, p) -> the forces that the laws give, None without any."""
         return self._compile("law", list(self.laws.values())) if self.laws else None
+
+    def given(self, p: np.ndarray, step: float | None) -> np.ndarray:
+        """What native code takes as p, (..., n): parameters, the size of a step where it counts, not nothing."""
+        more = [step] if self.stepping else [] if p.shape[-1] else [0.0]
+        return np.concatenate([p, np.broadcast_to(np.array(more, dtype=float), (*p.shape[:-1], len(more)))], axis=-1)
 
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
@@ -273,6 +294,12 @@ def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:
         found["input"] = eq.u @ tau
     if eq.own_power != 0:
         found["own"] = eq.own_power
+    return found
+
+
+def _lost(D: Matrix, u: Matrix, udot: Matrix) -> Expr:
+    """What dampers do in a step beyond -u.D u: at its middle they move by u + h udot / 2, and act by u + h udot."""
+    found: Expr = (u * _STEP * 3 + udot * _STEP**2) @ (D @ udot) / -2
     return found
 
 
