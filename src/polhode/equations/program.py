@@ -23,6 +23,7 @@ from . import native
 from .dynamics import Dynamics, accelerations
 from .equations import Equations
 from .inputs import fresh
+from .slopes import slope_rows
 
 # the least of its reference that a row must have of its own: files round geometry to six digits and
 # more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
@@ -61,6 +62,7 @@ class Program:
     table     : (t, x, tau, p) -> see `native`, None without constraints among the speeds
     closure   : (t, x, p) -> the table of positions in the speeds v of the joints, None where v is u
     moves     : (t, [q, v], p) -> N v
+    slopes    : (t, x, dx, lam, tau, p) -> derivatives, see there; None where there are none
 
     constraints : those among the speeds; held : these and the embedded ones, in the speeds of the joints
     laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
@@ -94,6 +96,7 @@ class Program:
         self.closure: Function | None = None
         self._rows: native.FactorRows | None = None
         self._sizes = (len(carried), len(moving))
+        self._parts = (tau, carried, moving)
         if len(self.constraints):
             M: Matrix = eq.M + D * _STEP
             motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
@@ -118,14 +121,40 @@ class Program:
             if len(self.held):
                 self.closure = self._compile("closure", native.closure_rows(self.base, self.held))
 
-    def _compile(self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None) -> Function:
+    def _compile(
+        self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
+    ) -> Function:
         p = [symbol(name) for name in self.dynamics.parameters]
         p = [*p, _STEP] if self.stepping else p or [symbol("no parameter")]
-        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x}
+        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
         return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
+
+    @cached_property
+    def slopes(self) -> Function | None:
+        """The call (t, x, dx, lam, tau, p) -> derivatives of the motion by q, u, z and by time, one after the other.
+
+        Each is [dqdot, dzdot, dpower, dudot]; where there are constraints, dudot is in terms of dR, dS and those of
+        their own motion: see `slopes`. None where differences serve better.
+        """
+        if self.stepping:
+            return None
+        tau, carried, moving = self._parts
+        nq, nu = len(self.equations.q), len(self.equations.u)
+        rate = vector([symbol(f"rate {i}") for i in range(len(self.x))])
+        lam = vector([symbol(f"reaction {i}") for i in range(len(self.constraints))])
+        udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
+        rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, moving)
+        given = {"lam": lam} if len(lam) else {}
+        return None if rows is None else self._compile("slopes", rows, forced=True, rate=rate, **given)
+
+    @property
+    def sloping(self) -> tuple[int, int]:
+        """How many derivatives `slopes` writes, by how many variables, and of how many rows each."""
+        counted, (carried, moving) = len(self.x) - len(self.work), self._sizes
+        return counted + 1, carried + len(self.equations.u) + len(self.constraints) + moving
 
     @cached_property
     def law(self) -> Function | None:
@@ -226,10 +255,21 @@ class Program:
         places = {e: i for i, e in enumerate(self.equations.q)}
         return [places[link.coordinates[0]] for link in self.equations.kinematics.joints.links if link.part.quaternion]
 
-    def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Iterable[str] | None = None) -> Machine:
-        """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold."""
+    def machine(
+        self,
+        tau: Any = None,
+        p: Any = None,
+        control: int = 0,
+        active: Iterable[str] | None = None,
+        implicit: bool = False,
+    ) -> Machine:
+        """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
+
+        implicit : whether derivatives will be needed
+        """
         codes = [
-            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves
+            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves,
+            self.slopes if implicit else None,
         ]  # fmt: skip
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(

@@ -68,7 +68,8 @@ class Simulation:
         self._program = program_of(dynamics, self._inputs.laws, _driven, stepping=method == "euler")
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
-        self._machine = self._program.machine(self._inputs.constant, self._program.given(self._values, step))
+        values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
+        self._machine = self._program.machine(self._inputs.constant, values, implicit=implicit)
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -82,7 +83,8 @@ class Simulation:
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        machine, state, room = self._machine, self._x, room_of(chosen, x.size)
+        machine, state = self._machine, self._x
+        room = room_of(chosen, x.size, self._program.sloping if implicit else (0, 0))
 
         def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
             return advance.bind(chosen, machine, record, state, grid, rows, room)
