@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
 from polhode.compile.function import TARGETS
-from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector, zeros
+from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -189,12 +189,11 @@ def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> M
 
     beside : (nu, nu), nothing where it is None; diagonal where the speeds are those of the joints
     """
-    n = len(eq.u)
-    more = zeros(n, n) if beside is None else beside
     try:
         if eq.terms.forward is None:
-            return solve(eq.M + more, eq.Q + tau - eq.c)
-        return eq.terms.forward(eq.Q + tau, vector([more[i, i] for i in range(n)]))
+            return solve(eq.M if beside is None else eq.M + beside, eq.Q + tau - eq.c)
+        more = None if beside is None else vector([beside[i, i] for i in range(len(eq.u))])
+        return eq.terms.forward(eq.Q + tau, more)
     except ZeroDivisionError:
         idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
         if idle:

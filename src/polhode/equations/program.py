@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector, zeros
+from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
@@ -87,7 +87,7 @@ class Program:
         self.work = (*powers, "constraints") if moving else tuple(powers)
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
-        D = damping_matrix(eq.kinematics) if stepping else zeros(len(eq.u), len(eq.u))
+        D = damping_matrix(eq.kinematics) if stepping else None
 
         self.flow: Function | None = None
         self.factors: Function | None = None
@@ -98,7 +98,7 @@ class Program:
         self._sizes = (len(carried), len(moving))
         self._parts = (tau, carried, moving)
         if len(self.constraints):
-            M: Matrix = eq.M + D * _STEP
+            M = eq.M if D is None else eq.M + D * _STEP
             motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
             self.table = self._compile("table", native.table_rows(motion), forced=True)
             try:
@@ -108,8 +108,8 @@ class Program:
                 pass
         else:
             nq = len(eq.q)
-            udot = accelerations(eq, tau, D * _STEP)
-            if stepping and "own" in powers:
+            udot = accelerations(eq, tau, None if D is None else D * _STEP)
+            if D is not None and "own" in powers:
                 carried[-1] = carried[-1] + _lost(D, eq.u, udot)
             flow = [*carried[:nq], *udot, *carried[nq:]]
             self.flow = self._compile("flow", flow, forced=True)

@@ -131,7 +131,7 @@ def _driven(link: Link, i: int) -> Expr:
     return total
 
 
-def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix) -> Matrix:
+def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix | None = None) -> Matrix:
     """The accelerations for given generalised forces, by the way that takes fewer operations.
 
     (M + diag(beside)) udot = forces - c: what is given beside the armatures has no part in c.
@@ -141,7 +141,7 @@ def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix) -> Matrix:
     side on the ground choose for themselves.
     """
     b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
-    kin = _laden(kin, beside)
+    kin = kin if beside is None else _laden(kin, beside)
     bodies = _articulated(kin, b)
     if len(kin.u) > SHORT:
         return bodies
@@ -156,8 +156,6 @@ def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix) -> Matrix:
 
 def _laden(kin: Kinematics, beside: Matrix) -> Kinematics:
     """The same with more inertia on its speeds."""
-    if beside == zeros(len(beside)):
-        return kin
     links = [
         replace(link, armature=_sum(link.armature, beside[link.first : link.first + len(link.H)])) for link in kin.links
     ]
