@@ -93,6 +93,14 @@ def pull(B: Array, start: Array, index: Array, chosen: Array, count: int, lam: A
 
 
 @helper
+def halve(L: Array, start: Array, index: Array, order: Array, out: Array) -> None:
+    """out = L^-1 out."""
+    for k in order:
+        for e in range(start[k], start[k + 1]):
+            out[index[e]] -= L[e] * out[k]
+
+
+@helper
 def push(L: Array, start: Array, index: Array, order: Array, out: Array) -> None:
     """out = L^-T out."""
     for a in range(order.size - 1, -1, -1):

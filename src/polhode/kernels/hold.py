@@ -91,7 +91,7 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
             if settled:
                 s.rank = s.rows
             copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
-            _carry(m, part(h.real, s.f_carried, s.carried), dx)
+            carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
                 lam, moving = part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.moving)
                 power = 0.0
@@ -99,23 +99,41 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
                     power += lam[i] * moving[i]
                 dx[dx.size - 1] = power
             return OK
-        F, lam, chosen = _room(h, s.F, s.lam_f, s.chosen)
-        count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, lam)
-        if count >= 0 and (settled or count <= s.rank):
-            if settled:
-                s.rank = count
-            udot = dx[m.nq : m.nq + m.nu]
-            copy(part(h.real, s.g, s.n), udot)
-            _push(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
-            _carry(m, part(h.real, s.f_carried, s.carried), dx)
+        if _solved(h, dx[m.nq : m.nq + m.nu], settled):
+            carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
+                _, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
                 moving = part(h.real, s.f_moving, s.moving)
                 power = 0.0
-                for k in range(count):
+                for k in range(s.count):
                     power += lam[k] * moving[chosen[k]]
                 dx[dx.size - 1] = power
             return OK
     return _embedded(m, h, x, dx, settled)
+
+
+@helper
+def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, settled: bool) -> bool:
+    """Write the accelerations and reactions by the factors of M; False where these do not decide which rows hold."""
+    if not m.code[FACTORS]:
+        return False
+    _factor(m, h, x)
+    return _solved(h, udot, settled)
+
+
+@helper
+def _solved(h: Any, udot: np.ndarray, settled: bool) -> bool:
+    """The same by the factors at hand."""
+    s = h.places[0]
+    F, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
+    count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, lam)
+    if count < 0 or (count > s.rank and not settled):
+        return False
+    if settled:
+        s.rank = count
+    copy(part(h.real, s.g, s.n), udot)
+    push_back(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
+    return True
 
 
 @inlined
@@ -132,7 +150,7 @@ def _is_whole(h: Any) -> bool:
 
 
 @inlined
-def _carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
+def carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
     """Write the rates of q, z and w; that of the work of constraints, the last of w, is not among them."""
     for i in range(m.nq):
         dx[i] = carried[i]
@@ -150,7 +168,7 @@ def _factor(m: Any, h: Any, x: np.ndarray) -> None:
 
 
 @inlined
-def _room(h: Any, F: int, lam: int, chosen: int) -> Any:
+def room(h: Any, F: int, lam: int, chosen: int) -> Any:
     """Room for the rows chosen in W: their Cholesky factor, their reactions, and which they are."""
     rows = h.places[0].rows
     return square(h.real, F, rows, rows), part(h.real, lam, rows), part(h.whole, chosen, rows)
@@ -170,7 +188,7 @@ def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen:
 
 
 @helper
-def _push(
+def push_back(
     h: Any, F: np.ndarray, chosen: np.ndarray, count: int, right: np.ndarray, lam: np.ndarray, out: np.ndarray
 ) -> None:
     """out = L^-T (out + B lam) with W lam = -right: where out was D^-1 L^-1 b, the motion of b and the reactions."""
@@ -203,7 +221,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
     d = part(h.real, s.d, s.n)
     for j in range(s.n):
         udot[j] *= d[j]
-    _carry(m, part(h.real, s.t_carried, s.carried), dx)
+    carry(m, part(h.real, s.t_carried, s.carried), dx)
     if s.moving:
         lam, moving = part(h.real, s.lam, s.rows), part(h.real, s.t_moving, s.moving)
         power = 0.0
@@ -389,7 +407,7 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
             _factor(m, h, x)
         apart = positions and not s.closing_all
         places = (s.F_q, s.lam_q, s.chosen_q) if apart else (s.F, s.lam_f, s.chosen)
-        F, lam, chosen = _room(h, places[0], places[1], places[2])
+        F, lam, chosen = room(h, places[0], places[1], places[2])
         count = s.count_q if apart else s.count
         if count == UNKNOWN:
             count = _choose(h, active, used, F, chosen, lam)
@@ -401,7 +419,7 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
             mark(used, chosen, count)
         if count >= 0 and (positions or count <= s.rank):
             fill(v, 0.0)
-            _push(h, F, chosen, count, right, lam, v)
+            push_back(h, F, chosen, count, right, lam, v)
             return True
     invoke(m.code[TABLE], m.time, x, m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
     return _still(h, active, used, right, s.rank, v)

@@ -128,7 +128,7 @@ def simulate_many(
     )
     native = inputs.sampled is None and inputs.continuous is None and not options
     if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
-        program = program_of(dynamics, inputs.laws, tau is not None)
+        program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
         if program.flow is not None and not len(program.held):
             bundle = _in_lanes(program, program.flow, inputs, q, u, t, forces, values, method, step, threads)
             warn(*bundle.outcomes)
@@ -216,7 +216,7 @@ def _in_lanes(
     threads: int,
 ) -> Bundle:
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
-    p = values if values.shape[1] else np.zeros((1, 1))
+    p = program.given(values if values.shape[1] else values[:1], step)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
     nq, nu, nz = q0.shape[1], u0.shape[1], len(program.equations.z)
     x = program.state(q0, u0, np.array([program.starts(row) for row in values]) if nz else None)
