@@ -101,10 +101,13 @@ def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> lis
     """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
 
     A position is measured by E_ij s_j, with s_j 1 for turns, and for slides how far it went and the size
-    of the machine; a speed by E_ij u_j, and where that is next to nothing by SLOW times the position's.
+    of the machine; one that nothing moves by a radian, or the size of the machine. A speed by E_ij u_j, and
+    where that is next to nothing by SLOW times the position's.
     """
-    far = extents(base)
+    far, turn, size = extents(base), as_expr(1), _size(base)
+    still = [turn if angular else size for angular in held.angular]
     reach = [_dot(row, far) for row in held.reference.rows()]
+    reach = [still[i] if e == 0 else e for i, e in enumerate(reach)]
     pace = [
         _dot(row, [u * u for u in rows.kinematics.u]) + SLOW**2 * at_rest
         for row, at_rest in zip(rows.reference.rows() if len(rows) else (), reach, strict=False)

@@ -40,6 +40,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "step": ("most",), "basis": ("most", "held"), "lam": ("held",),
     # coordinates and a small motion, and how it changes them
     "trial": ("nq +most",), "moved": ("nq",),
+    # how far the last state that was settled was moved
+    "pulled": ("nq +n",),
 }  # fmt: skip
 
 WHOLES: dict[str, tuple[str, ...]] = {

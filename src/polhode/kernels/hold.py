@@ -42,6 +42,7 @@ ALONG = 3e-15  # the same of speeds
 GOOD = 1e-9  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
+FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
 
 
@@ -274,6 +275,9 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """
     s = h.places[0]
     trial, moved = part(h.real, s.trial, s.nq + s.most), part(h.real, s.moved, s.nq)
+    pulled = part(h.real, s.pulled, s.nq + s.n)
+    for i in range(pulled.size):
+        pulled[i] = -x[i]
     _measure(m, h, t, x)
     off, aslant = _furthest(h, True, False), _furthest(h, False, False)
     still = 0
@@ -306,7 +310,21 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         return LOST
     if not (aslant <= FAIR and _furthest(h, False, True) <= LOOSE):
         return TORN
+    for i in range(pulled.size):
+        pulled[i] += x[i]
     return OK
+
+
+@inlined
+def is_pulled_far(h: Any, x: np.ndarray, rtol: float, atol: float) -> bool:
+    """Whether settling moved the state to x much further than steps err: across a singular position, not back."""
+    if h is None:
+        return False
+    pulled, times = part(h.real, h.places[0].pulled, h.places[0].nq + h.places[0].n), max(10.0, FAR / max(rtol, 1e-300))
+    worst = 0.0
+    for i in range(pulled.size):
+        worst = max(worst, abs(pulled[i]) / (atol + rtol * abs(x[i] - pulled[i])))
+    return worst > times
 
 
 @inlined
