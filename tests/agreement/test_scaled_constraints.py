@@ -71,6 +71,10 @@ def slides(model):
     return np.array(q), np.array(u)
 
 
+def _body_of_speeds(model):
+    return [body.name for body in model.bodies for _ in range(body.joint.nu)]
+
+
 def drawn(model, seed):
     """Coordinates, with quaternions of length 1."""
     draw, found = np.random.default_rng(seed), []
@@ -207,20 +211,22 @@ class Exact:
         )
         with mp.workdps(DIGITS):
             b = [Q[i] + mp.mpf(float(tau[i])) - c[i] for i in range(len(tau))]
-            self.d = self._inertias(M, E2)
+            self.d = self._inertias(eq, M, E2)
             self.rho = [mp.sqrt(sum(e / d for e, d in zip(row, self.d, strict=True))) for row in E2]
             self.least = [1e-5 if geometric else 1e-12 for geometric in rows.geometric]
             self._solve(M, b, J, gamma)
 
     @staticmethod
-    def _inertias(M, E2):
+    def _inertias(eq, M, E2):
+        """M_jj, and for a light body what makes it count as a millionth of what it is tied to."""
         n = len(M)
-        found = [M[j, j] for j in range(n)]
+        found, body = [M[j, j] for j in range(n)], _body_of_speeds(eq.model)
         for row in E2:
-            whole = sum(row[k] / M[k, k] for k in range(n))
+            mobility = [row[j] / M[j, j] for j in range(n)]
             for j in range(n):
-                others = whole - row[j] / M[j, j]
-                if others > mp.mpf(10) ** -12 * whole:
+                own = sum(mobility[k] for k in range(n) if body[k] == body[j])
+                others = sum(mobility[k] for k in range(n) if body[k] != body[j])
+                if mp.mpf(10) ** -12 * (own + others) < others < mp.mpf(10) ** -6 * (own + others):
                     found[j] = max(found[j], mp.mpf(10) ** -6 * row[j] / others)
         return found
 
@@ -335,3 +341,80 @@ def test_the_machines_are_of_all_sorts():
     few = [machine(seed) for seed in range(14)]
     assert any(str(c.name).endswith(" 1") for one in few for c in one.build.constraints)
     assert any(part.quaternion for one in few for body in one.tree.bodies for part in body.joint.parts)
+
+
+# machines that are ugly on purpose
+
+
+def checked(build, q, u, tau):
+    """Compare a machine without parameters, at speeds near to those given."""
+    eq = ph.formulate(build.build())
+    dyn = eq.compile()
+    q, u = ph.assemble(dyn, q, u)
+    exact = Exact(eq, {eq.q: list(q), eq.u: list(u)}, tau)
+    udot, lam = dyn.response(q, u, tau)
+    within, rank = fast(dyn, q, u, tau, {})
+    assert rank == len(exact.rows)
+    assert max(exact.off(udot=udot), exact.off(lam=lam), exact.off(udot=within)) < 1e-9
+    return rank
+
+
+@pytest.mark.parametrize("ratio", [1e-11, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e11])
+def test_light_and_heavy_bodies_in_turn(ratio):
+    """Free bodies in a row, on hinges of five rows: all thirteen rows count whatever the one in the middle weighs."""
+    build = Builder("row")
+    for k, m in enumerate((1.0, ratio, 1.0)):
+        build.body(
+            f"b{k}", joint=ph.free(quaternion=True, name=f"f{k}"), mass=m, inertia=[m * 0.08, m * 0.09, m * 0.02]
+        )
+        build.marker(f"top{k}", body=f"b{k}", at=(0, 0, 0.5))
+        build.marker(f"end{k}", body=f"b{k}", at=(0, 0, -0.5))
+    build.loop("end0", "top1", "hinge", name="first")
+    build.loop("end1", "top2", "hinge", axis="y", name="second")
+    build.loop(WORLD, "top0", "point", name="pivot")
+    q = {"f0_z": -0.5, "f1_z": -1.5, "f2_z": -2.5}
+    speeds = np.random.default_rng(1).uniform(-1, 1, 18)
+    assert checked(build, q, speeds, np.zeros(18)) == 13
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 1e-3, 1e3, 1e12])
+def test_light_and_heavy_links_of_a_chain(ratio):
+    build, parent = Builder("chain"), WORLD
+    for k in range(5):
+        m = ratio if k % 2 else 1.0
+        joint, at = ph.universal(("x", "y"), name=f"j{k}"), (0, 0, -1 if k else 0)
+        inertia = [m * 0.08, m * 0.09, m * 0.02]
+        build.body(f"b{k}", parent=parent, at=at, joint=joint, mass=m, com=(0, 0, -0.5), inertia=inertia)
+        parent = f"b{k}"
+    build.marker("end", body="b4", at=(0, 0, -1))
+    build.marker("ground", body=WORLD, at=(1.5, 0.3, -3))
+    build.loop("ground", "end", name="close")
+    draw = np.random.default_rng(0)
+    assert checked(build, draw.uniform(-0.5, 0.5, 10), draw.uniform(-1, 1, 10), np.zeros(10)) == 3
+
+
+@pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6, 1e7])
+def test_gears_that_repeat_one_another(ratio):
+    """Two motors on one wheel, geared back to another that is also locked to it."""
+    build = Builder("gears")
+    for name, inertia in {"d": 1.0, "a": 1e-4, "b": 1e-4, "e": 1.0}.items():
+        build.body(name, joint=ph.revolute("z", name=name), mass=1, inertia=[inertia] * 3)
+    for name in "ab":
+        build.coupling(name, "d", ratio=ratio)
+    build.constraint(ph.symbol("e_dot") - ph.symbol("a_dot") / ratio, name="back")
+    build.constraint(ph.symbol("e_dot") - ph.symbol("d_dot"), name="locked")
+    assert checked(build, [0.0] * 4, [0.0] * 4, [0, 1, 0.3, 0.2]) == 3
+
+
+@pytest.mark.parametrize("angle", [0.3, 3e-2, 3e-3, 1e-3])
+def test_a_parallelogram_that_is_nearly_flat(angle):
+    build = Builder("parallelogram")
+    for name, x in (("a", 0), ("c", 2)):
+        joint = ph.revolute("y", name=name)
+        build.body(name, at=(x, 0, 0), joint=joint, mass=1, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+    joint = ph.revolute("y", name="b")
+    build.body("r", parent="a", at=(1, 0, 0), joint=joint, mass=1, com=(1, 0, 0), inertia=(0, 0.3, 0.3))
+    build.marker("tip", body="r", at=(2, 0, 0))
+    build.marker("top", body="c", at=(1, 0, 0))
+    build.loop("top", "tip", name="close")
+    assert checked(build, {"a": angle, "b": -angle, "c": angle}, [1, -1, 1.0], [1, 2, 3]) == 2

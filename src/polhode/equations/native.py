@@ -125,6 +125,16 @@ def inertias(kin: Kinematics) -> list[Expr]:
     return found
 
 
+def bodies(kin: Kinematics) -> list[int]:
+    """The body that each speed of the joints moves first, by number."""
+    found, number = [0] * len(kin.u), 0
+    for i, link in enumerate(kin.links):
+        frame = link.parent == i - 1 >= 0 and kin.links[i - 1].inertia == Inertia.zero()
+        number += not frame
+        found[link.first : link.first + len(link.H)] = [number] * len(link.H)
+    return found
+
+
 def extents(kin: Kinematics) -> list[Expr]:
     """How far a motion along each speed of the joints may lead, squared: 1 for turns."""
     size = _size(kin)

@@ -195,19 +195,19 @@ def _eliminated(h: Any, active: np.ndarray, used: np.ndarray, right: np.ndarray,
     M, inertias = square(h.real, s.M, s.n, s.n), part(h.real, s.step, s.n)
     for j in range(s.n):
         inertias[j] = M[j, j]
-    return _ranked(h, active, used, J, E2, inertias, right, expected)
+    return _ranked(h, active, used, J, E2, part(h.whole, s.bodies, s.n), inertias, right, expected)
 
 
 @helper
 def _ranked(
-    h: Any, active: np.ndarray, used: np.ndarray, J: np.ndarray, E2: np.ndarray, inertias: np.ndarray,
-    right: np.ndarray, expected: int,
+    h: Any, active: np.ndarray, used: np.ndarray, J: np.ndarray, E2: np.ndarray, bodies: np.ndarray,
+    inertias: np.ndarray, right: np.ndarray, expected: int,
 ) -> int:  # fmt: skip
     s = h.places[0]
     m, n = J.shape
     d, rho, least = part(h.real, s.d, n), part(h.real, s.rho, m), part(h.real, s.least, s.held)
     table, places = square(h.real, s.table, m, n + 2), part(h.whole, s.places, m)
-    scale(J, E2, active, inertias, d, rho)
+    scale(J, E2, active, bodies, inertias, d, rho)
     count = gather(J, d, rho, active, least, right, table, places)
     rank = eliminate(table, places, part(h.whole, s.columns, n), count, min(count, n), least, expected, STRONG)
     mark(used, places, rank)
@@ -416,7 +416,8 @@ def _closed(m: Any, h: Any, x: np.ndarray) -> bool:
     invoke(m.code[CLOSURE], m.time, x, m.p, part(h.real, s.joint_inertias, 1), m.work)
     J, E2 = square(h.real, s.joint_J, s.held, n), square(h.real, s.joint_E2, s.held, n)
     active, used = part(h.whole, s.closing, s.held), part(h.whole, s.used_q, s.held)
-    rank = _ranked(h, active, used, J, E2, part(h.real, s.joint_inertias, n), part(h.real, s.phi, s.held), s.any)
+    bodies, inertias = part(h.whole, s.joint_bodies, n), part(h.real, s.joint_inertias, n)
+    rank = _ranked(h, active, used, J, E2, bodies, inertias, part(h.real, s.phi, s.held), s.any)
     v, d = part(h.real, s.trial + m.nq, n), part(h.real, s.d, n)
     table, columns = square(h.real, s.table, s.held, n + 2), part(h.whole, s.columns, n)
     if not shortest(table, columns, rank, square(h.real, s.normal, n, n), part(h.real, s.step, n), v):
