@@ -135,10 +135,13 @@ def residual_rows(base: Kinematics, held: Constraints, rows: Acting, u: Matrix) 
     """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
 
     A position is measured by E_ij s_j, with s_j 1 for turns, and for slides how far it went and the size
-    of the machine; a speed by E_ij u_j, and where that is next to nothing by SLOW times the position's.
+    of the machine; one that nothing moves by a radian, or the size of the machine. A speed by E_ij u_j, and
+    where that is next to nothing by SLOW times the position's.
     """
-    far = extents(base)
+    far, turn, size = extents(base), as_expr(1), _size(base)
+    still = [turn if angular else size for angular in held.angular]
     reach = [_dot(row, far) for row in acting(held).reference.rows()]
+    reach = [still[i] if e == 0 else e for i, e in enumerate(reach)]
     squares = [e * e for e in u]
     sizes = rows.reference.rows() if len(rows.psi) else ()
     pace = [_dot(row, squares) + SLOW**2 * at_rest for row, at_rest in zip(sizes, reach, strict=False)]
@@ -152,6 +155,16 @@ def inertias(kin: Kinematics) -> list[Expr]:
         for j, h in enumerate(link.H):
             armature = link.armature[j] if j < len(link.armature) else _ZERO
             found[link.first + j] = h.dot(inertia @ h) + armature if inertia != Inertia.zero() else armature
+    return found
+
+
+def bodies(kin: Kinematics) -> list[int]:
+    """The body that each speed of the joints moves first, by number."""
+    found, number = [0] * len(kin.u), 0
+    for i, link in enumerate(kin.links):
+        frame = link.parent == i - 1 >= 0 and kin.links[i - 1].inertia == Inertia.zero()
+        number += not frame
+        found[link.first : link.first + len(link.H)] = [number] * len(link.H)
     return found
 
 

@@ -42,6 +42,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "step": ("most",), "basis": ("most", "held"), "lam": ("held",),
     # coordinates and a small motion, and how it changes them
     "trial": ("nq +most",), "moved": ("nq",),
+    # how far the last state that was settled was moved
+    "pulled": ("nq +n",),
 }  # fmt: skip
 
 WHOLES: dict[str, tuple[str, ...]] = {
@@ -51,6 +53,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows chosen in W; where each row of B and each column of L starts, the speeds of their entries; the order of L
     "chosen": ("rows",), "chosen_q": ("rows",), "b_start": ("rows +1",), "b_index": ("b_entries",),
     "l_start": ("n +1",), "l_index": ("l_entries",), "order": ("n",),
+    # the body that each speed moves, and each speed of the joints where they are others
+    "bodies": ("n",), "joint_bodies": ("joints",),
     # the order of rows and speeds in the elimination; the first ones are dependent
     "places": ("held",), "columns": ("most",),
 }  # fmt: skip

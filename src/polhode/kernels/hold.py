@@ -44,6 +44,7 @@ FAIR = 1e-6  # the same of speeds
 NEAR = 1e-11  # residuals that are this small need no new factors
 BESIDE = 1e-5  # of the square of a speed's residual, where positions are corrected as well
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
+FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
 
 
@@ -239,19 +240,19 @@ def _eliminated(h: Any, active: np.ndarray, used: np.ndarray, right: np.ndarray,
     M, inertias = square(h.real, s.M, s.n, s.n), part(h.real, s.step, s.n)
     for j in range(s.n):
         inertias[j] = M[j, j]
-    return _ranked(h, active, used, J, E2, inertias, right, expected)
+    return _ranked(h, active, used, J, E2, part(h.whole, s.bodies, s.n), inertias, right, expected)
 
 
 @helper
 def _ranked(
-    h: Any, active: np.ndarray, used: np.ndarray, J: np.ndarray, E2: np.ndarray, inertias: np.ndarray,
-    right: np.ndarray, expected: int,
+    h: Any, active: np.ndarray, used: np.ndarray, J: np.ndarray, E2: np.ndarray, bodies: np.ndarray,
+    inertias: np.ndarray, right: np.ndarray, expected: int,
 ) -> int:  # fmt: skip
     s = h.places[0]
     m, n = J.shape
     d, rho, least = part(h.real, s.d, n), part(h.real, s.rho, m), part(h.real, s.least, s.held)
     table, places = square(h.real, s.table, m, n + 2), part(h.whole, s.places, m)
-    scale(J, E2, active, inertias, d, rho)
+    scale(J, E2, active, bodies, inertias, d, rho)
     count = gather(J, d, rho, active, least, right, table, places)
     rank = eliminate(table, places, part(h.whole, s.columns, n), count, min(count, n), least, expected, STRONG)
     mark(used, places, rank)
@@ -319,6 +320,9 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """
     s = h.places[0]
     trial, moved = part(h.real, s.trial, s.nq + s.most), part(h.real, s.moved, s.nq)
+    pulled = part(h.real, s.pulled, s.nq + s.n)
+    for i in range(pulled.size):
+        pulled[i] = -x[i]
     _measure(m, h, t, x)
     off, aslant = _furthest(h, True, False), _furthest(h, False, False)
     still = 0
@@ -351,7 +355,21 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         return LOST
     if not (aslant <= FAIR and _furthest(h, False, True) <= LOOSE):
         return TORN
+    for i in range(pulled.size):
+        pulled[i] += x[i]
     return OK
+
+
+@inlined
+def is_pulled_far(h: Any, x: np.ndarray, rtol: float, atol: float) -> bool:
+    """Whether settling moved the state to x much further than steps err: across a singular position, not back."""
+    if h is None:
+        return False
+    pulled, times = part(h.real, h.places[0].pulled, h.places[0].nq + h.places[0].n), max(10.0, FAR / max(rtol, 1e-300))
+    worst = 0.0
+    for i in range(pulled.size):
+        worst = max(worst, abs(pulled[i]) / (atol + rtol * abs(x[i] - pulled[i])))
+    return worst > times
 
 
 @inlined
@@ -448,7 +466,8 @@ def _closed(m: Any, h: Any, x: np.ndarray) -> bool:
     invoke(m.code[CLOSURE], m.time, x, m.p, part(h.real, s.joint_inertias, 1), m.work)
     J, E2 = square(h.real, s.joint_J, s.held, n), square(h.real, s.joint_E2, s.held, n)
     active, used = part(h.whole, s.closing, s.held), part(h.whole, s.used_q, s.held)
-    rank = _ranked(h, active, used, J, E2, part(h.real, s.joint_inertias, n), part(h.real, s.phi, s.held), s.any)
+    bodies, inertias = part(h.whole, s.joint_bodies, n), part(h.real, s.joint_inertias, n)
+    rank = _ranked(h, active, used, J, E2, bodies, inertias, part(h.real, s.phi, s.held), s.any)
     v, d = part(h.real, s.trial + m.nq, n), part(h.real, s.d, n)
     table, columns = square(h.real, s.table, s.held, n + 2), part(h.whole, s.columns, n)
     if not shortest(table, columns, rank, square(h.real, s.normal, n, n), part(h.real, s.step, n), v):

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import explicit, stiff
-from .hold import start
+from .hold import is_pulled_far, start
 from .kernel import inlined, kernel
-from .machine import OK
+from .machine import OK, TORN
 from .record import begin, is_due, record
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
 from .stepping import DONE, FULL, MORE, Array, Room
@@ -111,6 +111,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
                     return int(status)
                 error = 0.0
             else:
+                if status == OK and is_pulled_far(m.constrained, room.y, run.rtol, run.atol):
+                    status = TORN
                 error = judge(rule, m.counted, status, run, x, room)
 
         # the step is good; what happens between its ends is read off its polynomial

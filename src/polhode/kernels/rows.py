@@ -23,8 +23,11 @@ FLOOR = 1e-6  # of the inertia that a row reflects to a speed: less counts as th
 
 
 @helper
-def scale(J: Array, E2: Array, active: Array, inertias: Array, d: Array, rho: Array) -> None:
-    """Write 1 / sqrt(d_j) to d, and rho; `inertias` (n,), M_jj, is overwritten."""
+def scale(J: Array, E2: Array, active: Array, bodies: Array, inertias: Array, d: Array, rho: Array) -> None:
+    """Write 1 / sqrt(d_j) to d, and rho; `inertias` (n,), M_jj, is overwritten.
+
+    bodies : the body that each speed moves; speeds of a body are next to each other
+    """
     m, n = J.shape
     # what has no inertia of its own has what the rows reflect to it
     largest = 0.0
@@ -44,17 +47,28 @@ def scale(J: Array, E2: Array, active: Array, inertias: Array, d: Array, rho: Ar
     for j in range(n):
         inertias[j] = d[j] if d[j] > 0.0 else (largest if largest > 0.0 else 1.0)
         d[j] = inertias[j]
-    # and nothing counts as much lighter than what it is tied to
+    # and no body counts as much lighter than what it is tied to
     for i in range(m):
         if active[i]:
             whole = 0.0
             for k in range(n):
                 whole += E2[i, k] / inertias[k]
-            for j in range(n):
-                if E2[i, j] != 0.0:
-                    others = whole - E2[i, j] / inertias[j]
+            before = 0.0
+            first = 0
+            while first < n:
+                end, own = first, 0.0
+                while end < n and bodies[end] == bodies[first]:
+                    own += E2[i, end] / inertias[end]
+                    end += 1
+                if own > (1.0 - FLOOR) * whole:  # a body that is lighter than all others
+                    others = before
+                    for k in range(end, n):
+                        others += E2[i, k] / inertias[k]
                     if others > 1e-12 * whole:
-                        d[j] = max(d[j], FLOOR * E2[i, j] / others)
+                        for j in range(first, end):
+                            d[j] = max(d[j], FLOOR * E2[i, j] / others)
+                before += own
+                first = end
     for i in range(m):
         total = 0.0
         for j in range(n):

@@ -82,6 +82,11 @@ class Constraints:
         """Whether the coefficients of each row come from positions and directions, not from the user."""
         return tuple(len(v) > 0 for v in self.compared)
 
+    @property
+    def angular(self) -> tuple[bool, ...]:
+        """Whether each row compares two angular velocities; the others of geometry compare velocities too."""
+        return tuple(len(v) == 6 for v in self.compared)
+
     @cached_property
     def reference(self) -> Matrix:
         """The sizes, squared, that the entries of J could have, (m, nu): E_ij^2 = sum_k (dv_k / du_j)^2.

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polhode.equations import Dynamics, formulate
-from polhode.equations.native import SLOW
 from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
 from polhode.kernels.hold import LOOSE
 from polhode.model import Model
@@ -83,15 +82,19 @@ class _Solver:
         self.rest = np.zeros(len(program.work))
 
     def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds."""
+        """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds.
+
+        Speeds as well are measured by the motions of their reference, in 1/s: fast ones do not change which rows count.
+        """
         x = np.concatenate([q, u, self.rest])
         found = self.program.assembled(self.t, x, self.p, positions)
         residual, J, E, far = (np.nan_to_num(part, nan=_NOWHERE) for part in found)
-        size = np.sqrt(((E * far) ** 2).sum(axis=1))
-        if not positions:
-            size = np.sqrt(((E * u) ** 2).sum(axis=1) + (SLOW * size) ** 2)
+        if positions:
+            size = self.program.measured(self.t, x, self.p)[2]
+        else:
+            size = np.sqrt(((E * far) ** 2).sum(axis=1))
         least, chosen = self.least[: len(residual)], self.about if positions else slice(None)
-        unit = np.where(size > 0, size, 1e-300)
+        unit = np.where(size > 0, size, 1.0)
         return (residual / unit)[chosen], (J * far / (unit * least)[:, None])[chosen], far
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -177,8 +180,10 @@ class _Solver:
             psi, J, far = self.rows(q, u, False)
             u = u.copy()
             u[free] -= (far * _whole(_shortest(J[:, free], psi / least), free))[free]
-        psi, J, _ = self.rows(q, u, False)
-        left = _Left.of(psi, J[:, free], least)
+        psi, J, far = self.rows(q, u, False)
+        residual, pace = self.program.measured(self.t, np.concatenate([q, u, self.rest]), self.p)[1::2]
+        paces = np.where(pace > 0, pace, 1.0)
+        left = _Left.of(residual / paces, J[:, free], least)
         if not left.closed:
             raise self._open(left, list(self.program.constraints.names), kept, "speeds")
         return u

@@ -113,6 +113,33 @@ def test_speeds_change_as_little_as_they_can():
     assert close(found.u, [1, 2, 3] - np.linalg.pinv(J) @ J @ [1, 2, 3])
 
 
+@pytest.mark.parametrize("pace", [1e-8, 1.0, 1e7])
+def test_the_nearest_speeds_do_not_depend_on_the_unit_of_time(pace):
+    dyn = compiled()
+    q = assemble(dyn, GUESSES[0]).q
+    slow = assemble(dyn, q, [1, -2, 3.0]).u
+    np.testing.assert_allclose(assemble(dyn, q, pace * np.array([1, -2, 3.0])).u / pace, slow, rtol=1e-9)
+
+
+def test_axes_that_nothing_can_turn_are_parallel_to_rounding():
+    """Carts that carry markers written to nine digits: no motion changes how parallel they are."""
+    for angle, fits in ((1e-9, True), (1e-3, False)):
+        build = ph.Builder("carts")
+        for name in "ab":
+            build.body(name, joint=ph.prismatic("x", name=name), mass=1)
+            build.marker(f"on {name}", body=name, rpy=(0, angle * (name == "b"), 0))
+        build.loop("on a", "on b", "parallel", name="parallel")
+        build.coupling("a", "b", ratio=2)
+        dyn = ph.formulate(build.build()).compile()
+        if fits:
+            found = assemble(dyn, {"b": 0.5}, keep="b")
+            assert found.q[0] == pytest.approx(1)
+            assert ph.simulate(dyn, *found, t_end=0.1).outcome.finished
+        else:
+            with pytest.raises(AssemblyError, match="'parallel'"):
+                assemble(dyn, {"b": 0.5})
+
+
 def test_half_a_turn_away_from_a_weld():
     build = ph.Builder()
     build.body("a", joint=ph.free(quaternion=True), mass=1, inertia=(1, 1, 1))
@@ -255,7 +282,7 @@ def test_overconstrained_linkages_close_and_move(make):
     eq = make()
     dyn, n = eq.compile(), len(eq.u)
     start = assemble(dyn, np.random.default_rng(4).uniform(0.5, 2.5, n))
-    for angle in (0.0, 0.1, 0.2):  # it closes wherever its first hinge is put
+    for angle in (0.0, -0.1, -0.2):  # it closes wherever its first hinge is put, below 2 pi / 3 for Bricard's
         found = assemble(dyn, start.q + angle * np.eye(n)[0], np.eye(n)[0], keep=["q1", "q1_dot"])
         phi, psi, J = residuals(eq, found)
         assert np.abs(phi).max() < 1e-10
