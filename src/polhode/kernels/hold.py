@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import choose, is_definite, pull, push, react
+from .factors import choose, is_definite, margin, pull, push, react
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -76,6 +76,13 @@ def start(h: Any, again: bool) -> None:
             s.started = s.rank
 
 
+@inlined
+def forget(h: Any) -> None:
+    """Have the next state settled with factors of its own: those of one nearby may lie across a dead point."""
+    if h is not None:
+        h.places[0].nearby = 0
+
+
 @helper
 def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
     """The rate of change where constraints hold: by the factors of M, or by embedding."""
@@ -90,6 +97,7 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
         if count >= 0 and (settled or count <= s.rank):
             if settled:
                 s.rank = count
+                h.real[s.margin] = margin(F, chosen, count, part(h.real, s.rho2, s.rows))
             udot = dx[m.nq : m.nq + m.nu]
             copy(part(h.real, s.g, s.n), udot)
             _push(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
@@ -165,6 +173,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
     rank = _eliminated(h, active, used, part(h.real, s.gamma, s.rows), s.any if settled else s.rank)
     if settled:
         s.rank = rank
+        h.real[s.margin] = _pivot(h, rank)
     udot = dx[m.nq : m.nq + m.nu]
     if not _recombined(h, rank, udot):
         for i in range(s.t_carried, s.t_moving):
@@ -184,6 +193,21 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
             power += lam[i] * moving[i]
         dx[dx.size - 1] = power
     return OK
+
+
+@helper
+def _pivot(h: Any, rank: int) -> float:
+    """The least pivot of the last elimination of rows among the speeds, of the reference of its row."""
+    s = h.places[0]
+    table, places, least = (
+        square(h.real, s.table, s.rows, s.n + 2),
+        part(h.whole, s.places, s.rows),
+        part(h.real, s.least, s.held),
+    )
+    found = np.inf
+    for k in range(rank):
+        found = min(found, table[k, s.n + 1] * least[places[k]])
+    return found
 
 
 @helper
