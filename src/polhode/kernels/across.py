@@ -120,7 +120,7 @@ def _across(
         return -1.0
     # four points more made the second error the first: two more, and it is that of the polynomial
     few, fewer = squares(room.errors[0], x, y, count, run), squares(room.errors[1], x, y, count, run)
-    error = np.sqrt(few * np.sqrt(few / max(few, fewer)) / count) if few > 0.0 else 0.0
+    error = np.sqrt(few * np.sqrt(few / max(few, fewer)) / count) if few != 0.0 else 0.0
     return error if error <= 1.0 else -1.0
 
 
@@ -178,11 +178,11 @@ def _swept(gauss: Gauss, m: Any, h: Any, run: Any, x: Array, room: Room) -> bool
                 return False
             for j in range(y.size):
                 k[i, j], rate[j] = rate[j], run.h * (rate[j] - k[i, j])
-            change = max(change, squares(rate, x, y, count, run))
+            change += squares(rate, x, y, count, run)
             for j in range(y.size):
                 rate[j] = run.h * k[i, j]
-            whole = max(whole, squares(rate, x, y, count, run))
-        if change <= 1e-4 * count:
+            whole += squares(rate, x, y, count, run)
+        if change <= 1e-4 * count * gauss.c.size:
             return True
         if change > 0.1 * before:  # of squares; what is left is rounding, or it does not converge
             return bool(change <= NOISE * NOISE * whole)
