@@ -40,6 +40,9 @@ REALS: dict[str, tuple[str, ...]] = {
     # elimination: 1 / sqrt of the inertia of each speed, the size of each row in these units, the table, room
     "d": ("most",), "rho": ("held",), "table": ("held", "most +2"), "normal": ("most", "most"),
     "step": ("most",), "basis": ("most", "held"), "lam": ("held",),
+    # dead points: the least that an independent row has of its own, of its reference, where a state was evaluated
+    # last; the same and the time where the last step began, and the one before
+    "margin": ("1",), "earlier": ("4",),
     # coordinates and a small motion, and how it changes them
     "trial": ("nq +most",), "moved": ("nq",),
     # how far the last state that was settled was moved

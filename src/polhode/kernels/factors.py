@@ -64,6 +64,15 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
 
 
 @helper
+def margin(F: Array, chosen: Array, count: int, rho2: Array) -> float:
+    """The least that a chosen row has of its own, of its reference: 0 at a dead point, infinite without rows."""
+    most = 0.0
+    for k in range(count):
+        most = max(most, F[k, k] * F[k, k] * rho2[chosen[k]])
+    return 1.0 / np.sqrt(most) if most > 0.0 else np.inf
+
+
+@helper
 def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None:
     """Solve W lam = -right on the chosen rows; lam[k] belongs to row chosen[k]."""
     for k in range(count):

@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import INDEPENDENT, LOST_DIGITS, choose, is_definite, pull, push, react
+from .factors import INDEPENDENT, LOST_DIGITS, choose, is_definite, margin, pull, push, react
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -79,6 +79,13 @@ def start(h: Any, again: bool) -> None:
             s.started = s.rank
 
 
+@inlined
+def forget(h: Any) -> None:
+    """Have the next state settled with factors of its own: those of one nearby may lie across a dead point."""
+    if h is not None:
+        h.places[0].nearby = 0
+
+
 @helper
 def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
     """The rate of change where constraints hold: by the factors of M, or by embedding."""
@@ -91,6 +98,10 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
         if s.direct and s.all and s.nearby and (settled or s.rows <= s.rank) and _is_whole(h):
             if settled:
                 s.rank = s.rows
+                left, rho2, least = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows), np.inf
+                for i in range(s.rows):
+                    least = min(least, left[i] / rho2[i])
+                h.real[s.margin] = np.sqrt(least)
             copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
             carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
@@ -132,6 +143,7 @@ def _solved(h: Any, udot: np.ndarray, settled: bool) -> bool:
         return False
     if settled:
         s.rank = count
+        h.real[s.margin] = margin(F, chosen, count, part(h.real, s.rho2, s.rows))
     copy(part(h.real, s.g, s.n), udot)
     push_back(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
     return True
@@ -211,6 +223,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
     rank = _eliminated(h, active, used, part(h.real, s.gamma, s.rows), s.any if settled else s.rank)
     if settled:
         s.rank = rank
+        h.real[s.margin] = _pivot(h, rank)
     udot = dx[m.nq : m.nq + m.nu]
     if not _recombined(h, rank, udot):
         for i in range(s.t_carried, s.t_moving):
@@ -230,6 +243,21 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
             power += lam[i] * moving[i]
         dx[dx.size - 1] = power
     return OK
+
+
+@helper
+def _pivot(h: Any, rank: int) -> float:
+    """The least pivot of the last elimination of rows among the speeds, of the reference of its row."""
+    s = h.places[0]
+    table, places, least = (
+        square(h.real, s.table, s.rows, s.n + 2),
+        part(h.whole, s.places, s.rows),
+        part(h.real, s.least, s.held),
+    )
+    found = np.inf
+    for k in range(rank):
+        found = min(found, table[k, s.n + 1] * least[places[k]])
+    return found
 
 
 @helper

@@ -13,22 +13,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import explicit, stiff
+from . import across, explicit, stiff
 from .hold import is_pulled_far, start
 from .kernel import inlined, kernel
 from .machine import OK, TORN
 from .record import begin, is_due, record
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
-from .stepping import DONE, FULL, MORE, Array, Room
-from .tableaus import DOP853, DOPRI5, EULER, MIDPOINT, NO_EXPLICIT, NO_ROSENBROCK, RK4, RODAS5P, Explicit, Rosenbrock
+from .stepping import DONE, FULL, MORE, Array, Room, weigh
+from .tableaus import (
+    DOP853,
+    DOPRI5,
+    EULER,
+    GAUSS,
+    MIDPOINT,
+    NO_EXPLICIT,
+    NO_GAUSS,
+    NO_ROSENBROCK,
+    RK4,
+    RODAS5P,
+    Explicit,
+    Gauss,
+    Rosenbrock,
+)
 
 
 class Method(NamedTuple):
-    """How steps are sized, and the coefficients of one kind of method or the other: one type, so one kernel for all."""
+    """How steps are sized, and the coefficients of one kind of method or the other: one type, so one kernel for all.
+
+    gauss : for steps across dead points, where a method takes such
+    """
 
     rule: Rule
     tableau: Explicit = NO_EXPLICIT
     rosenbrock: Rosenbrock = NO_ROSENBROCK
+    gauss: Gauss = NO_GAUSS
 
 
 def _fixed(tableau: Explicit) -> Method:
@@ -40,10 +58,12 @@ METHODS = {
     "dop853": Method(
         Rule(0, 0, last=12, chained=1, stages=16, degree=7, errors=2, power=8.0, memory=0.02, least=0.333, most=6.0),
         DOP853,
+        gauss=GAUSS,
     ),
     "dopri5": Method(
         Rule(0, 0, last=6, chained=1, stages=7, degree=4, errors=1, power=5.0, memory=0.04, least=0.2, most=10.0),
         DOPRI5,
+        gauss=GAUSS,
     ),
     "rodas5p": Method(
         Rule(0, 1, last=0, chained=0, stages=9, degree=4, errors=1, power=5.0, memory=0.02, least=0.2, most=6.0),
@@ -57,12 +77,14 @@ METHODS = {
 
 def room_of(method: Method, n: int, slopes: tuple[int, int] = (0, 0)) -> Room:
     """Room for a method to move a state of n entries, and for as many derivatives as native code writes."""
-    rule, square = method.rule, n if method.rule.implicit else 0
+    rule, square, points = method.rule, n if method.rule.implicit else 0, len(method.gauss.c)
     return Room(
         stages=np.zeros((rule.stages, n)),
         y=np.zeros(n),
         errors=np.zeros((2, n)),
         polynomial=np.zeros((rule.degree, n)),
+        points=np.zeros((points, n)),
+        wide=np.zeros((points, n)),
         J=np.zeros((square, square)),
         F=np.zeros((square, square)),
         drift=np.zeros(square),
@@ -97,9 +119,9 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         if status != OK:
             return int(status)
 
-        # attempts, until the error is small enough
-        error = -1.0
+        # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
         start(m.constrained, False)
+        error = across.attempt(method.gauss, rule.last, m, m.constrained, run, x, room)
         while error < 0.0:
             start(m.constrained, True)
             propose(rule, run)
@@ -136,7 +158,10 @@ def attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
 
 @inlined
 def dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
-    """Write the polynomial of the step that was attempted last to room.polynomial."""
+    """Write the polynomial of the step that was attempted last to room.polynomial, or to room.wide."""
+    if run.across:
+        weigh(method.gauss.D, 1, run.h, room.points, room.wide)
+        return OK
     if method.rule.implicit:
         stiff.dense(method.rosenbrock, x, room)
         return OK

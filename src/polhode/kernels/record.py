@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .hold import settle
+from .hold import forget, settle
 from .kernel import helper, inlined
 from .machine import OK
 from .stepping import Array, Room, between, copy
@@ -29,6 +29,8 @@ def record(m: Any, run: Any, grid: Array, rows: Array, x: Array, room: Room) -> 
     """Write the rows of a step from x to room.y; those between are settled. OK, or what went wrong."""
     status, row = OK, _next_row(run, grid, rows, x, room)
     while row >= 0 and status == OK:
+        if run.across:
+            forget(m.constrained)
         status = settle(m, grid[row], rows[row])
         row = _next_row(run, grid, rows, x, room)
     return status
@@ -46,7 +48,7 @@ def _next_row(run: Any, grid: Array, rows: Array, x: Array, room: Room) -> int:
         at, row = grid[run.row], rows[run.row]
         run.row += 1
         if at < run.end:
-            between(x, room.polynomial, (at - run.t) / run.h, row)
+            between(x, room.wide if run.across else room.polynomial, (at - run.t) / run.h, row)
             return int(run.row - 1)
         copy(room.y, row)
     return -1

@@ -50,7 +50,7 @@ class Rule(NamedTuple):
 
 
 @helper
-def _squares(e: Array, x: Array, y: Array, count: int, run: Any) -> float:
+def squares(e: Array, x: Array, y: Array, count: int, run: Any) -> float:
     """Sum of the squares of e in units of the tolerance."""
     total, rtol, atol = 0.0, run.rtol, run.atol
     for i in range(count):
@@ -106,7 +106,7 @@ def ready(rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
 @helper
 def _probe(count: int, run: Any, x: Array, rate: Array, y: Array) -> float:
     """Go a short way along the rate, to y; return how far."""
-    d0, d1 = _squares(x, x, x, count, run) / count, _squares(rate, x, x, count, run) / count
+    d0, d1 = squares(x, x, x, count, run) / count, squares(rate, x, x, count, run) / count
     h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
     h = min(h, run.longest, run.stop - run.t)
     for i in range(x.size):
@@ -119,7 +119,7 @@ def _first_size(power: float, h: float, count: int, run: Any, x: Array, rate: Ar
     """Guess the first step size from the rate, and the other one h later, which is overwritten."""
     for i in range(count):
         other[i] = (other[i] - rate[i]) / h
-    steepest = np.sqrt(max(_squares(rate, x, x, count, run), _squares(other, x, x, count, run)) / count)
+    steepest = np.sqrt(max(squares(rate, x, x, count, run), squares(other, x, x, count, run)) / count)
     if not steepest < np.inf:
         return h
     guess = max(1e-6, 1e-3 * h) if steepest <= 1e-15 else (0.01 / steepest) ** (1.0 / power)
@@ -179,9 +179,9 @@ def judge(rule: Rule, count: int, status: int, run: Any, x: Array, room: Room) -
     y, e, h = room.y, room.errors[0], run.h
     error = np.inf
     if status == OK:
-        error = _squares(e, x, y, count, run)
+        error = squares(e, x, y, count, run)
         if rule.errors == 2 and error > 0.0:
-            error *= error / (error + 0.01 * _squares(room.errors[1], x, y, count, run))
+            error *= error / (error + 0.01 * squares(room.errors[1], x, y, count, run))
         error = np.sqrt((error + _adding_up(e, x, y, room.stages[0], count, run)) / count)
         if error <= 1.0:
             return float(error)
@@ -205,6 +205,8 @@ def conclude(rule: Rule, error: float, run: Any, x: Array, room: Room) -> None:
     run.accepted += 1
     if rule.fixed:
         run.index += 1
+    elif run.across:
+        run.step = min(run.step, 0.5 * run.h)
     elif run.h >= min(run.step, run.longest):  # else it was cut short, and says nothing about the next
         error = max(error, 1e-10)
         growth = _SAFETY * error ** (0.75 * rule.memory - 1.0 / rule.power) * max(run.error, 1e-4) ** rule.memory

@@ -45,6 +45,7 @@ class Run(ctypes.Structure):
     budget: int  # the most steps of a call
     rated: int  # 1 if the first stage is the rate at (t, x)
     arrived: int  # 1 if the last stage is the rate at the end of the step in hand
+    across: int  # 1 if the step in hand goes across a dead point
     every: int  # 1 to record every step
     blamed: int  # the entry of the state that failed
     tries: int  # attempts that failed since the last step
@@ -72,6 +73,7 @@ class Room(NamedTuple):
     y          : (n,), the new state
     errors     : (2, n), estimates of its error; scratch between attempts
     polynomial : (degree, n), the step between its ends
+    points     : (k, n), rates at the Gauss points of a step across a dead point; wide : (k, n), its polynomial
     J, F       : (n, n), derivatives of the flow, and factors, by columns; drift : (n,), its derivative by time;
                  pivots : (n,); slopes : what native code says of derivatives, a row for each entry of the state that
                  counts, then for time; all empty for an explicit method
@@ -81,6 +83,8 @@ class Room(NamedTuple):
     y: Array
     errors: Array
     polynomial: Array
+    points: Array
+    wide: Array
     J: Array
     F: Array
     drift: Array

@@ -50,6 +50,21 @@ class Rosenbrock(NamedTuple):
     gamma: float
 
 
+class Gauss(NamedTuple):
+    """Collocation at the Gauss points of a step.
+
+    c    : (k,), when each point is
+    A    : (k, k), from the start to each point
+    ends : (3, k), to the end: with all points, and as if one or three at either side were not there
+    D    : (k, k), terms of the dense output
+    """
+
+    c: np.ndarray
+    A: np.ndarray
+    ends: np.ndarray
+    D: np.ndarray
+
+
 Row = tuple[float, ...]
 
 
@@ -186,3 +201,24 @@ RODAS5P = Rosenbrock(
     gamma=0.21193756319429014,
 )
 # fmt: on
+
+
+def _gauss(count: int) -> Gauss:
+    """The Gauss points of a step by Legendre polynomials. Reference: [HairerNorsettWanner, section II.7]."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    P = np.polynomial.legendre.legvander(x, count)
+    degree = np.arange(1, count)
+    # integrals of the polynomials from the start, and the polynomials through a 1 at one point
+    I = np.column_stack([1 + x, (P[:, 2:] - P[:, :-2]) / (2 * degree + 1)]) / 2
+    A = I @ ((np.arange(count) + 0.5)[:, None] * w * P[:, :-1].T)
+    c, ends = (1 + x) / 2, np.zeros((3, count))
+    for row, left_out in zip(ends, (0, 1, 3), strict=True):
+        used = slice(left_out, count - left_out)
+        row[used] = np.linalg.solve(P[used, : count - 2 * left_out].T, np.eye(count - 2 * left_out)[0])
+    # theta, theta s, theta^2 s, ... of `stepping`
+    basis = np.cumprod([c if j % 2 == 0 else 1 - c for j in range(count)], axis=0).T
+    return Gauss(c=c, A=A, ends=ends, D=np.linalg.solve(basis, A))
+
+
+GAUSS = _gauss(12)
+NO_GAUSS = Gauss(c=np.zeros(0), A=np.zeros((0, 0)), ends=np.zeros((3, 0)), D=np.zeros((0, 0)))
