@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, sizes, the cost of a call, derivation time, robots, chains, simulation."""
+"""`make bench`: engines side by side, sizes, the cost of a call, derivation time, robots, chains, simulation, constraints."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, derivation, robots, simulation
+from . import chains, constrained, derivation, robots, simulation
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
-PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation"]
+PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation", "constrained"]
 console = Console(width=120)
 
 
@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help="seconds an engine may take to prepare (else 900 and 120)")
     parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
     parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument("--against", help="an older checkout of Polhode, for the part on constraints")
     options = parser.parse_args()
     console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
     if options.only in (None, "engines"):
@@ -162,6 +163,8 @@ def main() -> None:
         chains.table(console)
     if options.only in (None, "simulation"):
         simulation.table(console)
+    if options.only in (None, "constrained"):
+        constrained.table(console, options.against)
 
 
 if __name__ == "__main__":
