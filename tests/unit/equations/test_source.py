@@ -22,18 +22,32 @@ def disc():
     return build.build()
 
 
-def gears():
-    build = ph.Builder("gears")
-    build.body("one", joint=ph.revolute("z", name="a"), mass=1, inertia=(1, 1, 1))
-    build.body("two", joint=ph.revolute("z", name="b"), mass=1, inertia=(2, 2, 3e-9))
-    build.body("three", joint=ph.revolute("z", name="c"), mass=1, inertia=(5, 5, 7))
-    build.coupling("b", "a", ratio=-20_000)
-    build.coupling("c", "b", ratio=0.01)
+def tilted(angle):
+    """A four-bar whose last hinge is askew: by what files round, or by more, so that it would jam."""
+    build = ph.Builder("tilted")
+    for name, parent, at in (("a", "world", 0), ("b", "a", 1), ("c", "world", 1.2)):
+        joint = ph.revolute("y", name=f"q{name}")
+        build.body(name, parent=parent, at=(at, 0, 0), joint=joint, mass=1, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    build.marker("tip", body="b", at=(1, 0, 0), rpy=(angle, 0, 0))
+    build.marker("top", body="c", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
     return build.build()
 
 
-def massless(rods=1):
-    """A slider-crank in the plane whose rod weighs nothing; or two of them, side by side."""
+def gears():
+    """Three wheels, the middle one next to weightless, tied in a ring: one row repeats the others."""
+    build = ph.Builder("gears")
+    build.body("one", joint=ph.revolute("z", name="a"), mass=1, inertia=(1, 1, 1))
+    build.body("two", joint=ph.revolute("z", name="b"), mass=1, inertia=(2, 2, 3e-17))
+    build.body("three", joint=ph.revolute("z", name="c"), mass=1, inertia=(5, 5, 7))
+    build.coupling("b", "a", ratio=-20_000)
+    build.coupling("c", "b", ratio=0.01)
+    build.coupling("a", "c", ratio=-1 / 200)
+    return build.build()
+
+
+def massless(rods=1, stay=False):
+    """A slider-crank in the plane whose rod weighs nothing; or two of them, side by side, or one and a distance."""
     build = ph.Builder("massless rod")
     build.body("crank", joint=ph.revolute("y", name="a"), mass=1, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
     build.body("slider", joint=ph.prismatic("x", name="x"), mass=3)
@@ -41,6 +55,9 @@ def massless(rods=1):
         build.body(f"rod{k}", parent="crank", at=(0.3, 0, 0), joint=ph.revolute("y", name=f"b{k}"), mass=0)
         build.marker(f"tip{k}", body=f"rod{k}", at=(0.8, 0, 0))
         build.loop("slider", f"tip{k}", "hinge", axis="y", name=f"pin{k}")
+    if stay:
+        build.marker("pin", body="crank", at=(0.3, 0, 0))
+        build.loop("pin", "slider", "distance", length=0.8, name="stay")
     return build.build()
 
 
@@ -69,8 +86,11 @@ MACHINES = {
     "bricard, one row too many": (bricard, {}, {"bar1_dot": 1.0}),
     "rolling disc": (disc, {"disc_qx": 0.2, "disc_qz": 0.1}, {"disc_wy": 4.0, "disc_wz": 0.5}),
     "gears": (gears, {}, {"a_dot": 0.3}),
+    "rounded": (lambda: tilted(1e-7), None, [1.0, -2.0, 0.5]),
+    "jammed": (lambda: tilted(1e-3), None, [1.0, -2.0, 0.5]),
     "massless rod": (massless, {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
     "two massless rods": (lambda: massless(2), {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
+    "massless rod and a distance": (lambda: massless(stay=True), {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
     "parameters, time and a state": (servo, CLOSED, {"a_dot": 1.0}),
 }
 GIVEN = {"parameters, time and a state": {"t": 0.3, "z": [0.7], "p": [1.1]}}
@@ -99,13 +119,15 @@ def called(function, *arrays):
 
 
 def state(name):
-    """A machine, a state that satisfies its constraints, forces, and what else its calls take."""
+    """A machine, a state that satisfies its constraints where it can, forces, and what else its calls take."""
     make, q, u = MACHINES[name]
     eq = ph.formulate(make())
     given = GIVEN.get(name, {})
     dyn = eq.compile()
-    options = {key: given[key] for key in ("p",) if key in given}
-    q, u = ph.assemble(dyn, q, u, keep=list(u), **options, **({"t": given["t"]} if "t" in given else {}))
+    if q is None:
+        q = np.array([-0.9, 0.7, -0.5])
+    else:
+        q, u = ph.assemble(dyn, q, u, keep=list(u), **{key: given[key] for key in ("t", "p") if key in given})
     tau = np.random.default_rng(3).normal(size=len(eq.u))
     return eq, q, u, tau, given
 
@@ -148,6 +170,8 @@ def test_python_holds_constraints(name):
     M, J, right = found["mass_matrix"][0], found["J"][0], found["forces"][0] + tau - found["bias"][0]
     scale = np.abs(M @ found["udot"][0]).max() + np.abs(right).max()
     assert np.abs(M @ found["udot"][0] - right - J.T @ found["lam"][0]).max() < 1e-9 * scale
+    if MACHINES[name][1] is None:
+        return  # the state is off its constraints, so its rows contradict each other
     size = np.abs(J) @ np.abs(found["udot"][0]) + np.abs(found["gamma"][0])
     assert (np.abs(J @ found["udot"][0] + found["gamma"][0]) <= 1e-9 * size.max()).all()
 
