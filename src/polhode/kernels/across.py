@@ -33,7 +33,7 @@ from .views import part
 
 TIGHT = 1e-7  # other steps across a dead point are off by less, so this is for tolerances below it
 STEPS = 2.0  # a dead point is crossed from fewer steps away,
-AHEAD = 0.15  # or from a smaller margin,
+AHEAD = 0.1  # or from a smaller margin,
 MOST = 50.0  # unless it is more steps away
 CLOSE = 0.03  # below this margin it is too close: an eighth of it, in the middle, must still be told from 0
 DEAD = 0.4  # of the margin where the step starts: a dead point has less
