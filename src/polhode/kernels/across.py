@@ -33,7 +33,7 @@ from .views import part
 
 TIGHT = 1e-7  # other steps across a dead point are off by less, so this is for tolerances below it
 STEPS = 2.0  # a dead point is crossed from fewer steps away,
-AHEAD = 0.15  # or from a smaller margin,
+AHEAD = 0.1  # or from a smaller margin,
 MOST = 50.0  # unless it is more steps away
 CLOSE = 0.03  # below this margin it is too close: an eighth of it, in the middle, must still be told from 0
 DEAD = 0.4  # of the margin where the step starts: a dead point has less
@@ -115,8 +115,7 @@ def _across(
     for k in range(2):
         for i in range(y.size):
             room.errors[k, i] -= y[i]
-    run.evaluations += 1
-    if evaluate(m, run.end, y, room.stages[last], True) != OK or first_bad(room.stages[last], count) >= 0:
+    if _rate(m, run, run.end, y, room.stages[last]) != OK:
         return -1.0
     # four points more made the second error the first: two more, and it is that of the polynomial
     few, fewer = squares(room.errors[0], x, y, count, run), squares(room.errors[1], x, y, count, run)
@@ -129,6 +128,14 @@ def _settled(m: Any, h: Any, t: float, y: Array) -> int:
     """Settle a state with factors of its own; OK, or what is wrong with it."""
     forget(h)
     return int(settle(m, t, y)) if first_bad(y, m.counted) < 0 else NOT_FINITE
+
+
+@helper
+def _rate(m: Any, run: Any, t: float, y: Array, rate: Array) -> int:
+    """Take the rate of a state that is settled; OK, or what is wrong with it."""
+    run.evaluations += 1
+    status = evaluate(m, t, y, rate, True)
+    return int(status) if first_bad(rate, m.counted) < 0 else NOT_FINITE
 
 
 @helper
@@ -146,8 +153,7 @@ def _march(gauss: Gauss, m: Any, h: Any, run: Any, x: Array, room: Room, margin:
             other = (k[i - 2, j] if i > 1 else room.stages[0, j]) if i > 0 else here
             y[j] += since * (here + 0.5 * since * (here - other) / past)
         t = run.t + c[i] * run.h
-        run.evaluations += 1
-        if _settled(m, h, t, y) != OK or evaluate(m, t, y, k[i], True) != OK:
+        if _settled(m, h, t, y) != OK or _rate(m, run, t, y, k[i]) != OK:
             return -1.0
         # the margin falls like a line towards the dead point, seen from the two points before the lowest
         two, one, there = one, there, h.real[s.margin]
@@ -173,8 +179,7 @@ def _swept(gauss: Gauss, m: Any, h: Any, run: Any, x: Array, room: Room) -> bool
         for i in range(gauss.c.size):
             combine(y, x, run.h, gauss.A[i], 1, gauss.c.size, k)
             t = run.t + gauss.c[i] * run.h
-            run.evaluations += 1
-            if _settled(m, h, t, y) != OK or evaluate(m, t, y, rate, True) != OK or first_bad(rate, count) >= 0:
+            if _settled(m, h, t, y) != OK or _rate(m, run, t, y, rate) != OK:
                 return False
             for j in range(y.size):
                 k[i, j], rate[j] = rate[j], run.h * (rate[j] - k[i, j])
