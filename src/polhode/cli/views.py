@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from polhode.model import Model
 
 TARGETS = ("text", "latex", "c", "python", "json")
-HOLDS = "simulate and eval hold them, derive writes their rows; --bare leaves them out."
+HOLDS = "simulate, eval and derive hold them; --bare leaves them out."
 ROWS = "Their forces are J^T lam, their rows J udot + gamma = 0."
 
 

@@ -184,10 +184,16 @@ class Dynamics:
         return Dynamics, (self.equations, self.values, self.target)
 
 
-def accelerations(eq: Equations, tau: Matrix) -> Matrix:
-    """Solve M udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined."""
+def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> Matrix:
+    """Solve (M + beside) udot = Q + tau - c, by recursion where there is one, or say which speeds are not determined.
+
+    beside : (nu, nu), nothing where it is None; diagonal where the speeds are those of the joints
+    """
     try:
-        return solve(eq.M, eq.Q + tau - eq.c) if eq.terms.forward is None else eq.terms.forward(eq.Q + tau)
+        if eq.terms.forward is None:
+            return solve(eq.M if beside is None else eq.M + beside, eq.Q + tau - eq.c)
+        more = None if beside is None else vector([beside[i, i] for i in range(len(eq.u))])
+        return eq.terms.forward(eq.Q + tau, more)
     except ZeroDivisionError:
         idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
         if idle:

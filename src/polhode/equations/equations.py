@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polhode.formulations import Terms
@@ -240,6 +241,24 @@ class Equations:
         """What a notebook shows; large equations as plain text."""
         short = sum(self.op_counts().values()) <= 3 * READABLE
         return f"$\\displaystyle {self.latex()}$" if short else None
+
+    def to_c(self, folder: str | Path, values: Mapping[Any, Any] | None = None) -> tuple[Path, Path]:
+        """Write dynamics_NAME.c and dynamics_NAME.h, C99 that stands alone; return their paths.
+
+        The function dynamics_NAME gives M, c, Q, qdot and udot; of a machine with constraints their rows instead
+        of udot, and forward_dynamics_NAME holds them: udot and the reactions.
+
+        values : of parameters that become constants; the others are inputs
+        """
+        from .source import c_source
+
+        return c_source(self, values).save(folder)
+
+    def to_python(self, values: Mapping[Any, Any] | None = None) -> str:
+        """The same as text of a Python module that needs NumPy alone: dynamics(q, u, tau) gives all by name."""
+        from .source import python_source
+
+        return python_source(self, values)
 
     def compile(self, values: Mapping[Any, Any] | None = None, target: str = "llvm") -> Dynamics:
         """Make native code of the equations; each call is compiled when first used.

@@ -11,16 +11,20 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, substitute
+from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substitute
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
+from polhode.kinematics.actions import Acting, acting
+from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
 _ZERO = as_expr(0)
 SLOW = 1e-9  # 1/s
+FEW = 8  # rows up to which native code solves for them, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,21 +32,12 @@ class Motion:
     """M udot = b + J^T lam, J udot + gamma = 0, and what is computed beside it.
 
     carried : rates of q and z, powers
-    moving  : (m,), minus the speeds of constraints that move by themselves; empty where none does
     """
 
     M: Matrix
     b: Matrix
-    rows: Constraints
+    rows: Acting
     carried: Sequence[Expr]
-    moving: Sequence[Expr]
-
-
-def own_motion(rows: Constraints) -> list[Expr]:
-    """Minus what constraints ask of speeds that are 0, (m,): J u where they hold; empty where it is 0 throughout."""
-    at_rest = substitute(rows.psi, dict.fromkeys(rows.kinematics.u, _ZERO)) if len(rows) else []
-    found = [-e for e in at_rest]
-    return found if any(e != 0 for e in found) else []
 
 
 class FactorRows:
@@ -52,7 +47,7 @@ class FactorRows:
     """
 
     def __init__(self, motion: Motion) -> None:
-        M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows)
+        M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows.psi)
         factored = LDL(M)
         half = [factored.half(row) for row in J.rows()]
         B = [[_ZERO if e == 0 else e * d for e, d in zip(row, factored.inverse, strict=True)] for row in half]
@@ -66,13 +61,52 @@ class FactorRows:
         entries_b = [e for row in B for e in row if e != 0]
         entries_l = [e for column in factored.lower for e in column.values()]
         inertias = [M[j, j] for j in range(n)]
+        direct = _direct(W, r, B, g, factored) if 0 < m <= FEW else None
+        if direct is not None and not _is_independent(direct[:m], rho2):
+            direct = None
+        self.direct = direct is not None
         self.rows: list[Expr] = [
             *motion.carried, *g, *r, *(e for row in W for e in row), *entries_b, *entries_l,
-            *factored.pivot, *inertias, *rho2, *motion.moving,
+            *factored.pivot, *inertias, *rho2, *motion.rows.moving, *(direct or ()),
         ]  # fmt: skip
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
+def _is_independent(left: list[Expr], rho2: list[Expr]) -> bool:
+    """Whether rows are independent at a state drawn at random: not so those across the plane of a linkage."""
+    draw = random.Random(1)
+    names = sorted(free_symbols([*left, *rho2]), key=lambda s: str(s.value))
+    found = evaluate([*left, *rho2], {s: draw.uniform(0.3, 1.2) for s in names})
+    return all(a > 1e-8 * b for a, b in zip(found[: len(left)], found[len(left) :], strict=True))
+
+
+def _direct(W: list[list[Expr]], r: list[Expr], B: list[list[Expr]], g: list[Expr], factored: LDL) -> list[Expr] | None:
+    """What W has left of each row beside those before it, reactions and accelerations, if all rows are independent.
+
+    None where a row can have nothing left of its own.
+    """
+    m, left, inverse, L = len(W), [], [], [[_ZERO] * len(W) for _ in W]
+    for i in range(m):
+        for k in range(i):
+            known = _dot(L[i][:k], [e * d for e, d in zip(L[k][:k], left, strict=False)])
+            L[i][k] = (W[i][k] - known) * inverse[k]
+        left.append(W[i][i] - _dot([e * e for e in L[i][:i]], left))
+        if left[-1] == 0:
+            return None
+        inverse.append(1 / left[-1])
+    y = [-e for e in r]
+    for i in range(m):
+        y[i] = y[i] - _dot(L[i][:i], y[:i])
+    lam = [e * d for e, d in zip(y, inverse, strict=True)]
+    for i in reversed(range(m)):
+        lam[i] = lam[i] - _dot([L[k][i] for k in range(i + 1, m)], lam[i + 1 :])
+    pushed = [e + _dot([row[j] for row in B], lam) for j, e in enumerate(g)]
+    for k in reversed(factored.order):
+        known = _dot(list(factored.lower[k].values()), [pushed[i] for i in factored.lower[k]])
+        pushed[k] = pushed[k] - known
+    return [*left, *lam, *pushed]
+
+
+def _dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
     total: Expr = _ZERO
     for e, f in zip(a, b, strict=True):
         if e != 0 and f != 0:
@@ -84,12 +118,13 @@ def table_rows(motion: Motion) -> list[Expr]:
     """The table as expressions."""
     rows = motion.rows
     equations = [*motion.carried, *motion.M.entries, *motion.b]
-    return [*equations, *rows.J.entries, *rows.gamma, *rows.reference.entries, *motion.moving]
+    return [*equations, *rows.J.entries, *rows.gamma, *rows.reference.entries, *motion.rows.moving]
 
 
-def closure_rows(base: Kinematics, rows: Constraints) -> list[Expr]:
+def closure_rows(base: Kinematics, held: Constraints) -> list[Expr]:
     """The table of rows about positions in the speeds of the joints: their inertias, J, phi, reference."""
-    return [*inertias(base), *only(rows.J, rows.holonomic), *rows.phi, *rows.reference.entries]
+    rows = acting(held)
+    return [*inertias(base), *only(rows.J, held.holonomic), *held.phi, *rows.reference.entries]
 
 
 def only(rows: Matrix, chosen: Sequence[bool]) -> list[Expr]:
@@ -97,7 +132,7 @@ def only(rows: Matrix, chosen: Sequence[bool]) -> list[Expr]:
     return [e if on else _ZERO for row, on in zip(rows.rows(), chosen, strict=True) for e in row]
 
 
-def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> list[Expr]:
+def residual_rows(base: Kinematics, held: Constraints, rows: Acting, u: Matrix) -> list[Expr]:
     """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
 
     A position is measured by E_ij s_j, with s_j 1 for turns, and for slides how far it went and the size
@@ -106,13 +141,12 @@ def residual_rows(base: Kinematics, held: Constraints, rows: Constraints) -> lis
     """
     far, turn, size = extents(base), as_expr(1), _size(base)
     still = [turn if angular else size for angular in held.angular]
-    reach = [_dot(row, far) for row in held.reference.rows()]
+    reach = [_dot(row, far) for row in acting(held).reference.rows()]
     reach = [still[i] if e == 0 else e for i, e in enumerate(reach)]
-    pace = [
-        _dot(row, [u * u for u in rows.kinematics.u]) + SLOW**2 * at_rest
-        for row, at_rest in zip(rows.reference.rows() if len(rows) else (), reach, strict=False)
-    ]
-    return [*held.phi, *(rows.psi if len(rows) else []), *reach, *pace]
+    squares = [e * e for e in u]
+    sizes = rows.reference.rows() if len(rows.psi) else ()
+    pace = [_dot(row, squares) + SLOW**2 * at_rest for row, at_rest in zip(sizes, reach, strict=False)]
+    return [*held.phi, *rows.psi, *reach, *pace]
 
 
 def inertias(kin: Kinematics) -> list[Expr]:
@@ -125,11 +159,11 @@ def inertias(kin: Kinematics) -> list[Expr]:
     return found
 
 
-def bodies(kin: Kinematics) -> list[int]:
-    """The body that each speed of the joints moves first, by number."""
-    found, number = [0] * len(kin.u), 0
-    for i, link in enumerate(kin.links):
-        frame = link.parent == i - 1 >= 0 and kin.links[i - 1].inertia == Inertia.zero()
+def bodies(kin: KinematicMotion) -> list[int]:
+    """The body that each speed of the joints moves first, by number; other speeds stand for themselves."""
+    found, number, links = list(range(len(kin.u))), 0, kin.joints.links if kin is kin.joints else ()
+    for i, link in enumerate(links):
+        frame = link.parent == i - 1 >= 0 and links[i - 1].inertia == Inertia.zero()
         number += not frame
         found[link.first : link.first + len(link.H)] = [number] * len(link.H)
     return found

@@ -15,6 +15,8 @@ from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
+from polhode.kinematics.actions import acting
+from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -22,6 +24,7 @@ from . import native
 from .dynamics import Dynamics, accelerations
 from .equations import Equations
 from .inputs import fresh
+from .slopes import slope_rows
 
 # the least of its reference that a row must have of its own: files round geometry to six digits and
 # more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
@@ -29,16 +32,21 @@ GEOMETRIC, GIVEN = 1e-5, 1e-12
 WORK = ("input", "own", "constraints")  # whose work is counted, where there is any
 MOST = 8  # programs that a dynamics remembers, the one used last the longest
 _MAKING = Lock()
+_STEP = symbol("size of a step")
 
 
-def program_of(dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> Program:
+def program_of(
+    dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
+) -> Program:
     """The program of a dynamics, made once; of many laws, as in a search for gains, the last ones are remembered.
 
-    driven : whether there are inputs, so that their work is counted
+    driven   : whether there are inputs, so that their work is counted
+    stepping : whether it is for steps of Euler's method, in which the dampers of the joints are implicit
     """
-    key, known = (driven, *(laws or {}).items()), dynamics.kept
+    stepping = stepping and bool(damped(dynamics.equations.model))
+    key, known = (driven, stepping, *(laws or {}).items()), dynamics.kept
     with _MAKING:
-        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven)
+        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping)
         known[key] = found
         if len(known) > MOST:
             del known[next(iter(known))]
@@ -55,26 +63,32 @@ class Program:
     table     : (t, x, tau, p) -> see `native`, None without constraints among the speeds
     closure   : (t, x, p) -> the table of positions in the speeds v of the joints, None where v is u
     moves     : (t, [q, v], p) -> N v
+    slopes    : (t, x, dx, lam, tau, p) -> derivatives, see there; None where there are none
 
     constraints : those among the speeds; held : these and the embedded ones, in the speeds of the joints
     laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
     work        : whose work is counted in w, of WORK
+    stepping    : whether accelerations are those of a step of size h, the last entry of p, in which dampers of the
+                  joints act by the new speeds: (M + h D) udot = Q + tau - c + J^T lam
     """
 
-    def __init__(self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False) -> None:
+    def __init__(
+        self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
+    ) -> None:
         eq = dynamics.equations
-        self.dynamics, self.equations, self.laws = dynamics, eq, laws or {}
+        self.dynamics, self.equations, self.laws, self.stepping = dynamics, eq, laws or {}, stepping
         self.constraints = eq.constraints
         self.base, self.held = _in_joints(eq)
         self.tau = fresh("tau", eq)
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         speeds = dict(zip(eq.u, self.tau, strict=True))
         tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
-        moving = native.own_motion(self.constraints)
+        rows = acting(self.constraints)
         powers = _powers(eq, tau if driven or laws else None)
-        self.work = (*powers, "constraints") if moving else tuple(powers)
+        self.work = (*powers, "constraints") if rows.moving else tuple(powers)
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
+        D = damping_matrix(eq.kinematics) if stepping else None
 
         self.flow: Function | None = None
         self.factors: Function | None = None
@@ -82,9 +96,11 @@ class Program:
         self.residuals: Function | None = None
         self.closure: Function | None = None
         self._rows: native.FactorRows | None = None
-        self._sizes = (len(carried), len(moving))
+        self._sizes = (len(carried), len(rows.moving))
+        self._parts = (tau, carried, rows)
         if len(self.constraints):
-            motion = native.Motion(M=eq.M, b=eq.Q + tau - eq.c, rows=self.constraints, carried=carried, moving=moving)
+            M = eq.M if D is None else eq.M + D * _STEP
+            motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
             self.table = self._compile("table", native.table_rows(motion), forced=True)
             try:
                 self._rows = native.FactorRows(motion)
@@ -93,28 +109,63 @@ class Program:
                 pass
         else:
             nq = len(eq.q)
-            flow = [*carried[:nq], *accelerations(eq, tau), *carried[nq:]]
+            udot = accelerations(eq, tau, None if D is None else D * _STEP)
+            if D is not None and "own" in powers:
+                carried[-1] = carried[-1] + _lost(D, eq.u, udot)
+            flow = [*carried[:nq], *udot, *carried[nq:]]
             self.flow = self._compile("flow", flow, forced=True)
         self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, self.constraints))
+            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, rows, eq.u))
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
                 self.closure = self._compile("closure", native.closure_rows(self.base, self.held))
 
-    def _compile(self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None) -> Function:
-        p = [symbol(name) for name in self.dynamics.parameters] or [symbol("no parameter")]
-        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x}
+    def _compile(
+        self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
+    ) -> Function:
+        p = [symbol(name) for name in self.dynamics.parameters]
+        p = [*p, _STEP] if self.stepping else p or [symbol("no parameter")]
+        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
         return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
 
     @cached_property
+    def slopes(self) -> Function | None:
+        """The call (t, x, dx, lam, tau, p) -> derivatives of the motion by q, u, z and by time, one after the other.
+
+        Each is [dqdot, dzdot, dpower, dudot]; where there are constraints, dudot is in terms of dR, dS and those of
+        their own motion: see `slopes`. None where differences serve better.
+        """
+        if self.stepping:
+            return None
+        tau, carried, held = self._parts
+        nq, nu = len(self.equations.q), len(self.equations.u)
+        rate = vector([symbol(f"rate {i}") for i in range(len(self.x))])
+        lam = vector([symbol(f"reaction {i}") for i in range(len(self.constraints))])
+        udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
+        rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, held)
+        given = {"lam": lam} if len(lam) else {}
+        return None if rows is None else self._compile("slopes", rows, forced=True, rate=rate, **given)
+
+    @property
+    def sloping(self) -> tuple[int, int]:
+        """How many derivatives `slopes` writes, by how many variables, and of how many rows each."""
+        counted, (carried, moving) = len(self.x) - len(self.work), self._sizes
+        return counted + 1, carried + len(self.equations.u) + len(self.constraints) + moving
+
+    @cached_property
     def law(self) -> Function | None:
         """The call (t, x, p) -> the forces that the laws give, None without any."""
         return self._compile("law", list(self.laws.values())) if self.laws else None
+
+    def given(self, p: np.ndarray, step: float | None) -> np.ndarray:
+        """What native code takes as p, (..., n): parameters, the size of a step where it counts, not nothing."""
+        more = [step] if self.stepping else [] if p.shape[-1] else [0.0]
+        return np.concatenate([p, np.broadcast_to(np.array(more, dtype=float), (*p.shape[:-1], len(more)))], axis=-1)
 
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
@@ -127,8 +178,8 @@ class Program:
     @cached_property
     def assembly(self) -> Function:
         """The call (t, x, p) -> phi, J, E^2 and extents^2 of positions, then psi, J, E^2 and extents^2 of speeds."""
-        held, rows, far = self.held, self.constraints, native.extents(self.base)
-        positions = [*held.phi, *native.only(held.J, held.holonomic), *held.reference.entries, *far]
+        held, rows, far = acting(self.held), acting(self.constraints), native.extents(self.base)
+        positions = [*self.held.phi, *native.only(held.J, self.held.holonomic), *held.reference.entries, *far]
         near = far if self.base is self.equations.kinematics else [as_expr(1)] * len(self.equations.u)
         return self._compile("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
 
@@ -172,7 +223,7 @@ class Program:
         """Accelerations and reactions, (k, nu) and (k, m), of states (k, n) of a machine with constraints."""
         m = self.machine(p=p, active=active)
         dx, lam = np.zeros((len(t), len(self.x))), np.zeros((len(t), len(self.constraints)))
-        respond(m, *map(np.ascontiguousarray, (t, self._whole(x), tau)), dx, lam)
+        respond(m, np.ascontiguousarray(t), self._whole(x), np.ascontiguousarray(tau), dx, lam)
         return dx[:, m.nq : m.nq + m.nu], lam
 
     def strike(
@@ -205,10 +256,21 @@ class Program:
         places = {e: i for i, e in enumerate(self.equations.q)}
         return [places[link.coordinates[0]] for link in self.equations.kinematics.joints.links if link.part.quaternion]
 
-    def machine(self, tau: Any = None, p: Any = None, control: int = 0, active: Iterable[str] | None = None) -> Machine:
-        """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold."""
+    def machine(
+        self,
+        tau: Any = None,
+        p: Any = None,
+        control: int = 0,
+        active: Iterable[str] | None = None,
+        implicit: bool = False,
+    ) -> Machine:
+        """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
+
+        implicit : whether derivatives will be needed
+        """
         codes = [
-            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves
+            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves,
+            self.slopes if implicit else None,
         ]  # fmt: skip
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(
@@ -235,14 +297,15 @@ class Program:
             nq=len(self.equations.q),
             carried=self._sizes[0],
             moving=self._sizes[1],
+            direct=len(self.constraints) if found and found.direct else 0,
             b_entries=sum(map(len, b_index)),
             l_entries=sum(map(len, l_index)),
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
         parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
-        moved = native.bodies(self.base)
-        parts |= {"joint_bodies": moved} if self.closure else {}
-        parts["bodies"] = moved if self.base is self.equations.kinematics else range(len(self.equations.u))
+        parts |= {"joint_bodies": native.bodies(self.base)} if self.closure else {}
+        parts["bodies"] = native.bodies(self.equations.kinematics)
+        made.places[0]["all"], made.places[0]["closing_all"] = on.all(), all(held.holonomic)
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
             parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}
@@ -276,6 +339,12 @@ def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:
         found["input"] = eq.u @ tau
     if eq.own_power != 0:
         found["own"] = eq.own_power
+    return found
+
+
+def _lost(D: Matrix, u: Matrix, udot: Matrix) -> Expr:
+    """What dampers do in a step beyond -u.D u: at its middle they move by u + h udot / 2, and act by u + h udot."""
+    found: Expr = (u * _STEP * 3 + udot * _STEP**2) @ (D @ udot) / -2
     return found
 
 

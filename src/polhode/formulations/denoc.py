@@ -11,6 +11,8 @@ the link, their composite mass our composite inertia.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
@@ -129,14 +131,17 @@ def _driven(link: Link, i: int) -> Expr:
     return total
 
 
-def forward_dynamics(kin: Kinematics, forces: Matrix) -> Matrix:
+def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix | None = None) -> Matrix:
     """The accelerations for given generalised forces, by the way that takes fewer operations.
+
+    (M + diag(beside)) udot = forces - c: what is given beside the armatures has no part in c.
 
     Short trees: bias, inertia matrix and its sparse factorisation. Long ones:
     the recursion over articulated bodies, linear in n. Trees that stand side by
     side on the ground choose for themselves.
     """
     b = forces - inverse_dynamics(kin, zeros(len(kin.u)))
+    kin = kin if beside is None else _laden(kin, beside)
     bodies = _articulated(kin, b)
     if len(kin.u) > SHORT:
         return bodies
@@ -147,6 +152,18 @@ def forward_dynamics(kin: Kinematics, forces: Matrix) -> Matrix:
         for i, e in zip(own, min(ways, key=lambda rows: sum(op_counts(rows).values())), strict=True):
             udot[i] = e
     return vector(udot)
+
+
+def _laden(kin: Kinematics, beside: Matrix) -> Kinematics:
+    """The same with more inertia on its speeds."""
+    links = [
+        replace(link, armature=_sum(link.armature, beside[link.first : link.first + len(link.H)])) for link in kin.links
+    ]
+    return replace(kin, links=tuple(links))
+
+
+def _sum(a: Iterable[Expr], b: Iterable[Expr]) -> tuple[Expr, ...]:
+    return tuple(e + f for e, f in zip(a, b, strict=True))
 
 
 def _trees(kin: Kinematics) -> list[list[int]]:

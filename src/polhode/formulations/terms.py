@@ -20,7 +20,8 @@ class Terms:
     forces     : makes (nu,), of the model's own force laws
     convective : makes C (nu, nu) with C u = velocity
     inverse    : where there is a recursion, M udot + velocity + gravity for a given udot
-    forward    : where there is one, the udot for given generalised forces
+    forward    : where there is one, the udot for given generalised forces; a second argument, (nu,), is inertia
+                 beside the armatures
     """
 
     kinematics: Motion
@@ -30,4 +31,4 @@ class Terms:
     forces: Callable[[], Matrix]
     convective: Callable[[], Matrix]
     inverse: Callable[[Matrix], Matrix] | None = None
-    forward: Callable[[Matrix], Matrix] | None = None
+    forward: Callable[..., Matrix] | None = None

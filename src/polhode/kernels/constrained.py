@@ -15,8 +15,8 @@ Array = np.ndarray
 
 # sizes: rows among the speeds, these and the embedded ones; speeds, speeds of the joints where they are others,
 # the larger of both; coordinates; entries beside the accelerations, of constraints that move by themselves;
-# entries of B and L that are not 0
-SIZES = "rows held n joints most nq carried moving b_entries l_entries".split()
+# rows that native code solves for, too; entries of B and L that are not 0
+SIZES = "rows held n joints most nq carried moving direct b_entries l_entries".split()
 
 REALS: dict[str, tuple[str, ...]] = {
     # native code: residuals and the squares of the sizes they are measured by
@@ -25,6 +25,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # D and the diagonal of M; what W_ii could be; minus the speeds of constraints that move by themselves
     "f_carried": ("carried",), "g": ("n",), "r": ("rows",), "W": ("rows", "rows"), "B": ("b_entries",),
     "L": ("l_entries",), "pivots": ("n",), "inertias": ("n",), "rho2": ("rows",), "f_moving": ("moving",),
+    # and, where there are few rows, for all of them: what W has left of each beside those before it, reactions, udot
+    "left": ("direct",), "direct_lam": ("direct",), "direct_udot": ("n",),
     # native code: the equations, and the reference of J
     "t_carried": ("carried",), "M": ("n", "n"), "b": ("n",), "J": ("rows", "n"), "gamma": ("rows",),
     "E2": ("rows", "n"), "t_moving": ("moving",),
@@ -57,10 +59,10 @@ WHOLES: dict[str, tuple[str, ...]] = {
     "places": ("held",), "columns": ("most",),
 }  # fmt: skip
 
-# independent rows where an attempt began, and where its step did; whether the factors are those of a state
-# nearby; rows chosen in them among the speeds and among positions, or one of the next two; rows of
-# the last elimination; ANY
-STATE = "rank started nearby count count_q eliminated any".split()
+# whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
+# began, and where its step did; whether the factors are those of a state nearby; rows chosen in them among
+# the speeds and among positions, or one of the next two; rows of the last elimination; ANY
+STATE = "all closing_all rank started nearby count count_q eliminated any".split()
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 

@@ -16,12 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import helper, inlined
+from .views import less
 
 Array = np.ndarray
 
 INDEPENDENT = 1e-5  # of what a row could have in W, and has left of its own
 REPEATED = 1e-12  # the same, below which it repeats others
-LOST = 1e-8  # of what a row had: less has too few digits
+LOST_DIGITS = 1e-8  # of what a row had: less has too few digits
 
 
 @inlined
@@ -34,10 +35,10 @@ def is_definite(pivots: Array, inertias: Array) -> bool:
 
 
 @helper
-def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, chosen: Array) -> int:
-    """Factor W of the active rows that are independent, in their order; how many, or -1 where W cannot tell.
+def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, chosen: Array, row: Array) -> int:
+    """Factor W = F^T F of the active rows that are independent, in their order; how many, or -1 where W cannot tell.
 
-    F holds the inverses of its diagonal.
+    F is upper triangular and holds the inverses of its diagonal; row (m,) is room.
     """
     count = 0
     for i in range(rho2.size):
@@ -45,13 +46,15 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
             continue
         left = W[i, i]
         for k in range(count):
-            total = W[i, chosen[k]]
-            for l in range(k):
-                total -= F[count, l] * F[k, l]
-            total *= F[k, k]
-            F[count, k] = total
+            row[k] = W[i, chosen[k]]
+        for k in range(count):
+            total = row[k] * F[k, k]
+            row[k] = total
             left -= total * total
-        if left > INDEPENDENT * rho2[i] and left > LOST * W[i, i]:
+            less(row, F[k], total, k + 1, count)
+        if left > INDEPENDENT * rho2[i] and left > LOST_DIGITS * W[i, i]:
+            for k in range(count):
+                F[k, count] = row[k]
             F[count, count] = 1.0 / np.sqrt(left)
             chosen[count] = i
             count += 1
@@ -64,15 +67,20 @@ def choose(W: Array, rho2: Array, active: Array, geometric: Array, F: Array, cho
 def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None:
     """Solve W lam = -right on the chosen rows; lam[k] belongs to row chosen[k]."""
     for k in range(count):
-        total = -right[chosen[k]]
-        for l in range(k):
-            total -= F[k, l] * lam[l]
-        lam[k] = total * F[k, k]
+        lam[k] = -right[chosen[k]]
+    for k in range(count):
+        lam[k] *= F[k, k]
+        less(lam, F[k], lam[k], k + 1, count)
     for k in range(count - 1, -1, -1):
-        total = lam[k]
-        for l in range(k + 1, count):
-            total -= F[l, k] * lam[l]
-        lam[k] = total * F[k, k]
+        even, odd = lam[k], 0.0  # two sums, neither of which waits for the other
+        l = k + 1
+        while l + 1 < count:
+            even -= F[k, l] * lam[l]
+            odd -= F[k, l + 1] * lam[l + 1]
+            l += 2
+        if l < count:
+            even -= F[k, l] * lam[l]
+        lam[k] = (even + odd) * F[k, k]
 
 
 @helper
@@ -82,6 +90,14 @@ def pull(B: Array, start: Array, index: Array, chosen: Array, count: int, lam: A
         i = chosen[k]
         for e in range(start[i], start[i + 1]):
             out[index[e]] += B[e] * lam[k]
+
+
+@helper
+def halve(L: Array, start: Array, index: Array, order: Array, out: Array) -> None:
+    """out = L^-1 out."""
+    for k in order:
+        for e in range(start[k], start[k + 1]):
+            out[index[e]] -= L[e] * out[k]
 
 
 @helper

@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import choose, is_definite, pull, push, react
+from .factors import INDEPENDENT, LOST_DIGITS, choose, is_definite, pull, push, react
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -39,8 +39,10 @@ from .views import part, square
 # residuals are measured by the motion that the reference of their row allows
 EXACT = 2e-15  # of positions: needs no correction
 ALONG = 3e-15  # the same of speeds
-GOOD = 1e-9  # the largest of positions that may be left
+GOOD = 2e-10  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
+NEAR = 1e-11  # residuals that are this small need no new factors
+BESIDE = 1e-5  # of the square of a speed's residual, where positions are corrected as well
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
 FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
@@ -86,27 +88,70 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
         return OK
     if m.code[FACTORS]:
         _factor(m, h, x)
-        F, lam, chosen = _room(h, s.F, s.lam_f, s.chosen)
-        count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen)
-        if count >= 0 and (settled or count <= s.rank):
+        if s.direct and s.all and s.nearby and (settled or s.rows <= s.rank) and _is_whole(h):
             if settled:
-                s.rank = count
-            udot = dx[m.nq : m.nq + m.nu]
-            copy(part(h.real, s.g, s.n), udot)
-            _push(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
-            _carry(m, part(h.real, s.f_carried, s.carried), dx)
+                s.rank = s.rows
+            copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
+            carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
+                lam, moving = part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.moving)
+                power = 0.0
+                for i in range(s.rows):
+                    power += lam[i] * moving[i]
+                dx[dx.size - 1] = power
+            return OK
+        if _solved(h, dx[m.nq : m.nq + m.nu], settled):
+            carry(m, part(h.real, s.f_carried, s.carried), dx)
+            if s.moving:
+                _, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
                 moving = part(h.real, s.f_moving, s.moving)
                 power = 0.0
-                for k in range(count):
+                for k in range(s.count):
                     power += lam[k] * moving[chosen[k]]
                 dx[dx.size - 1] = power
             return OK
     return _embedded(m, h, x, dx, settled)
 
 
+@helper
+def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, settled: bool) -> bool:
+    """Write the accelerations and reactions by the factors of M; False where these do not decide which rows hold."""
+    if not m.code[FACTORS]:
+        return False
+    _factor(m, h, x)
+    return _solved(h, udot, settled)
+
+
+@helper
+def _solved(h: Any, udot: np.ndarray, settled: bool) -> bool:
+    """The same by the factors at hand."""
+    s = h.places[0]
+    F, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
+    count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, lam)
+    if count < 0 or (count > s.rank and not settled):
+        return False
+    if settled:
+        s.rank = count
+    copy(part(h.real, s.g, s.n), udot)
+    push_back(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
+    return True
+
+
 @inlined
-def _carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
+def _is_whole(h: Any) -> bool:
+    """Tell whether all rows are independent without doubt, and mark them so; as `choose` does."""
+    s = h.places[0]
+    left, rho2 = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows)
+    W, used = square(h.real, s.W, s.rows, s.rows), part(h.whole, s.used, s.held)
+    for i in range(s.rows):
+        if not (left[i] > INDEPENDENT * rho2[i] and left[i] > LOST_DIGITS * W[i, i]):
+            return False
+        used[i] = 1
+    return True
+
+
+@inlined
+def carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
     """Write the rates of q, z and w; that of the work of constraints, the last of w, is not among them."""
     for i in range(m.nq):
         dx[i] = carried[i]
@@ -124,27 +169,27 @@ def _factor(m: Any, h: Any, x: np.ndarray) -> None:
 
 
 @inlined
-def _room(h: Any, F: int, lam: int, chosen: int) -> Any:
+def room(h: Any, F: int, lam: int, chosen: int) -> Any:
     """Room for the rows chosen in W: their Cholesky factor, their reactions, and which they are."""
     rows = h.places[0].rows
     return square(h.real, F, rows, rows), part(h.real, lam, rows), part(h.whole, chosen, rows)
 
 
 @helper
-def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen: np.ndarray) -> int:
+def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen: np.ndarray, room: np.ndarray) -> int:
     """The number of rows that are independent, marked as used; UNDECIDED where the factors do not tell."""
     s = h.places[0]
     if not s.nearby:
         return UNDECIDED
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
-    count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen)
+    count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen, room)
     if count >= 0:
         mark(used, chosen, count)
     return count
 
 
 @helper
-def _push(
+def push_back(
     h: Any, F: np.ndarray, chosen: np.ndarray, count: int, right: np.ndarray, lam: np.ndarray, out: np.ndarray
 ) -> None:
     """out = L^-T (out + B lam) with W lam = -right: where out was D^-1 L^-1 b, the motion of b and the reactions."""
@@ -177,7 +222,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
     d = part(h.real, s.d, s.n)
     for j in range(s.n):
         udot[j] *= d[j]
-    _carry(m, part(h.real, s.t_carried, s.carried), dx)
+    carry(m, part(h.real, s.t_carried, s.carried), dx)
     if s.moving:
         lam, moving = part(h.real, s.lam, s.rows), part(h.real, s.t_moving, s.moving)
         power = 0.0
@@ -300,7 +345,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         _measure(m, h, t, x)
         before, slant = off, aslant
         off, aslant = _furthest(h, True, False), _furthest(h, False, False)
-        if off > 0.1 * before or aslant > 0.1 * slant:
+        if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, NEAR):
             s.nearby = 0
         if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
             still += 1
@@ -344,15 +389,17 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
     residual = part(h.real, s.phi if positions else s.psi, m)
     size2 = part(h.real, s.reach2 if positions else s.pace2, m)
     active = part(h.whole, s.closing if positions else s.active, m)
-    used = part(h.whole, s.used_q if positions else s.used, m)
+    used, closing = part(h.whole, s.used_q if positions else s.used, m), part(h.whole, s.closing, m)
     worst = 0.0
     for i in range(m):
         if active[i] and (repeated or used[i]):
             squared = residual[i] * residual[i]
             if not squared <= 1e-200:
                 ratio = squared / size2[i]
+                if not positions and not repeated and closing[i]:
+                    ratio *= BESIDE
                 worst = max(worst, ratio) if ratio == ratio else np.inf
-    return np.sqrt(worst)
+    return float(np.sqrt(worst))
 
 
 @helper
@@ -376,18 +423,21 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
     if m.code[FACTORS]:
         if not s.nearby:
             _factor(m, h, x)
-        places = (s.F_q, s.lam_q, s.chosen_q) if positions else (s.F, s.lam_f, s.chosen)
-        F, lam, chosen = _room(h, places[0], places[1], places[2])
-        count = s.count_q if positions else s.count
+        apart = positions and not s.closing_all
+        places = (s.F_q, s.lam_q, s.chosen_q) if apart else (s.F, s.lam_f, s.chosen)
+        F, lam, chosen = room(h, places[0], places[1], places[2])
+        count = s.count_q if apart else s.count
         if count == UNKNOWN:
-            count = _choose(h, active, used, F, chosen)
-            if positions:
+            count = _choose(h, active, used, F, chosen, lam)
+            if apart:
                 s.count_q = count
             else:
                 s.count = count
+        if positions and not apart and count >= 0:
+            mark(used, chosen, count)
         if count >= 0 and (positions or count <= s.rank):
             fill(v, 0.0)
-            _push(h, F, chosen, count, right, lam, v)
+            push_back(h, F, chosen, count, right, lam, v)
             return True
     invoke(m.code[TABLE], m.time, x, m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
     return _still(h, active, used, right, s.rank, v)

@@ -55,8 +55,8 @@ METHODS = {
 }
 
 
-def room_of(method: Method, n: int) -> Room:
-    """Room for a method to move a state of n entries."""
+def room_of(method: Method, n: int, slopes: tuple[int, int] = (0, 0)) -> Room:
+    """Room for a method to move a state of n entries, and for as many derivatives as native code writes."""
     rule, square = method.rule, n if method.rule.implicit else 0
     return Room(
         stages=np.zeros((rule.stages, n)),
@@ -66,6 +66,7 @@ def room_of(method: Method, n: int) -> Room:
         J=np.zeros((square, square)),
         F=np.zeros((square, square)),
         drift=np.zeros(square),
+        slopes=np.zeros(slopes if square else (0, 0)),
         pivots=np.zeros(square, dtype=np.int64),
     )
 
@@ -103,7 +104,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             start(m.constrained, True)
             propose(rule, run)
             if run.h == 0.0:
-                return cause(run)
+                return cause(m.counted, run, x, room)
             status = attempt(method, m, run, x, room)
             if rule.fixed:
                 if status != OK:

@@ -18,7 +18,7 @@ from .kernel import inlined
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
-CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES = range(8)  # code
+CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES, SLOPES = range(9)  # code
 
 
 class Machine(NamedTuple):

@@ -165,9 +165,12 @@ def propose(rule: Rule, run: Any) -> None:
 
 
 @inlined
-def cause(run: Any) -> int:
+def cause(count: int, run: Any, x: Array, room: Room) -> int:
     """Why a step became too small."""
-    return int(run.cause) if run.tries else COLLAPSE
+    if run.tries:
+        return int(run.cause)
+    run.blamed = _worst(room.errors[0], x, room.y, count, run)  # of the step before, which was good
+    return COLLAPSE
 
 
 @inlined

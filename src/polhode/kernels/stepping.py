@@ -73,7 +73,8 @@ class Room(NamedTuple):
     errors     : (2, n), estimates of its error; scratch between attempts
     polynomial : (degree, n), the step between its ends
     J, F       : (n, n), derivatives of the flow, and factors, by columns; drift : (n,), its derivative by time;
-                 pivots : (n,); all empty for an explicit method
+                 pivots : (n,); slopes : what native code says of derivatives, a row for each entry of the state that
+                 counts, then for time; all empty for an explicit method
     """
 
     stages: Array
@@ -83,6 +84,7 @@ class Room(NamedTuple):
     J: Array
     F: Array
     drift: Array
+    slopes: Array
     pivots: Array
 
 

@@ -1,7 +1,7 @@
 """Rosenbrock methods, linearly implicit, for stiff systems: an attempt at a step, and the polynomial between its ends.
 
-A step solves a linear system for each stage with one matrix, 1 / (gamma h) - J. The Jacobian J is
-taken by differences, where the step starts.
+A step solves a linear system for each stage with one matrix, 1 / (gamma h) - J. The Jacobian J, where the
+step starts, is that of native code, or taken by differences.
 
 Reference: [Steinebach]; [HairerWanner, section IV.7] for the class of methods.
 """
@@ -16,6 +16,7 @@ from .explicit import arrive
 from .hold import evaluate
 from .kernel import helper, inlined
 from .machine import NOT_FINITE, OK
+from .slopes import differentiate
 from .stepping import Array, Room, combine, copy, culprit, first_bad
 from .tableaus import Rosenbrock
 
@@ -67,6 +68,8 @@ def solve(F: Array, pivots: Array, b: Array) -> None:
 @inlined
 def linearize(m: Any, run: Any, x: Array, room: Room) -> int:
     """Write the derivatives of the flow where a step starts, by state and by time; OK, or what went wrong."""
+    if differentiate(m, run, x, room):
+        return OK
     status = max(_drift(m, run, x, room.stages[0], room.drift), _jacobian(m, run, x, room.stages[0], room.y, room.J))
     bad = culprit(room.J, room.drift, m.counted)
     if status == OK and bad >= 0:

@@ -202,7 +202,7 @@ def _groups(rows: Iterable[tuple[str, Matrix]]) -> tuple[int, ...]:
 def _loop(kin: Kinematics, loop: Loop) -> list[_Row]:
     (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
     d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
-    across = list(zip("xy", _across(loop.axis), strict=True))
+    across = list(zip("xy", across_of(loop.axis), strict=True))
     moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
     rows: list[_Row] = []
     if kind in ("point", "hinge", "weld"):
@@ -251,7 +251,7 @@ def _below(kin: Kinematics, k: int, X_M: Pose, shared: set[int]) -> tuple[Pose, 
     return X, X_M.back(V)
 
 
-def _across(axis: Matrix) -> tuple[Matrix, Matrix]:
+def across_of(axis: Matrix) -> tuple[Matrix, Matrix]:
     """Two unit vectors that are right-handed with an axis of numbers; along the coordinate axes where it is."""
     numbers = [float(e) for e in axis]
     k = min(range(3), key=lambda i: abs(numbers[i]))

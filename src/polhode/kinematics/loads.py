@@ -6,8 +6,8 @@ Every formulation reads the laws here. `applied_forces` brings them to the joint
 
 from __future__ import annotations
 
-from polhode.graph import Expr, Matrix, as_expr, gradient, sqrt, symbol, tanh, vector, zeros
-from polhode.model import MarkerWrench, Potential, SpeedForce, SpringDamper
+from polhode.graph import Expr, Matrix, as_expr, gradient, matrix, sqrt, symbol, tanh, vector, zeros
+from polhode.model import MarkerWrench, Model, Potential, SpeedForce, SpringDamper
 from polhode.spatial import Pose, Wrench
 
 from .motion import Motion
@@ -55,6 +55,25 @@ def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
             found.append((name, law))
     found += [(force.speed, force.value) for force in kin.model.forces if isinstance(force, SpeedForce)]
     return [(name, law) for name, law in found if law != 0]
+
+
+def damping_matrix(kin: Motion) -> Matrix:
+    """The damping of the joints on the speeds, D = sum_j d_j grad(v_j) grad(v_j)^T, (nu, nu).
+
+    v_j are the speeds that the model names; where u are these, D is diagonal.
+    """
+    total = zeros(len(kin.u), len(kin.u))
+    for name, d in damped(kin.model):
+        along = gradient(kin.quasi.get(symbol(name), symbol(name)), kin.u)
+        total = total + matrix([[d * a * b for b in along] for a in along])
+    return total
+
+
+def damped(model: Model) -> list[tuple[str, Expr]]:
+    """The speeds whose joints have a damper that acts, and its coefficient."""
+    joints = [body.joint for body in model.bodies if body.joint.passive]
+    found = [(name, d) for joint in joints for name, d in zip(joint.speeds(), joint.damping, strict=False)]
+    return [(name, d) for name, d in found if d != 0]
 
 
 def applied_forces(kin: Kinematics) -> Matrix:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
@@ -29,6 +30,7 @@ class Bundle:
 
     t         : (k,)
     q, u, tau : (count, k, nq), (count, k, nu), (count, k, nu); NaN where a run ended early
+    z         : (count, k, nz), states that are not motion
     work      : (count, k, 3), see `Trajectory.work`
     parameters : values, (n,), or (count, n) where they differ from run to run
     outcomes  : how each run ended
@@ -41,6 +43,7 @@ class Bundle:
     t: np.ndarray
     q: np.ndarray
     u: np.ndarray
+    z: np.ndarray
     tau: np.ndarray
     work: np.ndarray
     parameters: np.ndarray
@@ -64,6 +67,7 @@ class Bundle:
             t=self.t[:k],
             q=self.q[i, :k],
             u=self.u[i, :k],
+            z=self.z[i, :k],
             tau=self.tau[i, :k],
             work_done=self.work[i, :k],
             parameters=self.parameters[i] if self.parameters.ndim == 2 else self.parameters,
@@ -124,9 +128,9 @@ def simulate_many(
     )
     native = inputs.sampled is None and inputs.continuous is None and not options
     if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
-        program = program_of(dynamics, inputs.laws, tau is not None)
-        if not len(program.held):
-            bundle = _in_lanes(program, inputs, q, u, t, forces, values, method, step, threads)
+        program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
+        if program.flow is not None and not len(program.held):
+            bundle = _in_lanes(program, program.flow, inputs, q, u, t, forces, values, method, step, threads)
             warn(*bundle.outcomes)
             return bundle
     options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
@@ -136,7 +140,7 @@ def simulate_many(
     return bundle
 
 
-def _rows(given: Any, names: Sequence[str], rest: Sequence[float], what: str) -> np.ndarray:
+def _rows(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:
     """Rows of numbers, (count, n), or one for all, (1, n): from an array, or from columns by name."""
     if given is None:
         return np.array([rest], dtype=float)
@@ -200,6 +204,7 @@ def _even(t: np.ndarray, t0: float, step: float) -> bool:
 
 def _in_lanes(
     program: Program,
+    flow: Function,
     inputs: Inputs,
     q0: np.ndarray,
     u0: np.ndarray,
@@ -211,13 +216,13 @@ def _in_lanes(
     threads: int,
 ) -> Bundle:
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
-    p = values if values.shape[1] else np.zeros((1, 1))
+    p = program.given(values if values.shape[1] else values[:1], step)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
-    nq, nu = q0.shape[1], u0.shape[1]
-    x = program.unit(np.hstack([q0, u0, np.zeros((len(q0), len(program.x) - nq - nu))]))
+    nq, nu, nz = q0.shape[1], u0.shape[1], len(program.equations.z)
+    x = program.state(q0, u0, np.array([program.starts(row) for row in values]) if nz else None)
     with stoppable() as wish:
         rows = march(
-            method, program.flow, program.rates, x, step, steps, tau=tau, p=p,
+            method, flow, program.rates, x, step, steps, tau=tau, p=p,
             every=every, t=float(t[0]), units=program.quaternions(), threads=threads,
         )  # fmt: skip
     rows = np.concatenate([x[:, None], rows], axis=1)
@@ -227,6 +232,7 @@ def _in_lanes(
         t=t,
         q=rows[:, :, :nq],
         u=rows[:, :, nq : nq + nu],
+        z=rows[:, :, nq + nu : nq + nu + nz],
         work=work_of(program, rows),
         tau=forces,
         parameters=_shared(values),
@@ -276,6 +282,7 @@ def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundl
         t=t,
         q=stacked("q"),
         u=stacked("u"),
+        z=stacked("z"),
         tau=stacked("tau"),
         work=stacked("work"),
         parameters=_shared(np.array([traj.parameters for traj in found])),

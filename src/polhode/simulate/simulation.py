@@ -65,10 +65,11 @@ class Simulation:
         self._fixed = bool(chosen.rule.fixed)
         self._now, record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
         self._inputs = read_inputs(tau, eq)
-        self._program = program_of(dynamics, self._inputs.laws, _driven)
+        self._program = program_of(dynamics, self._inputs.laws, _driven, stepping=method == "euler")
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
-        self._machine = self._program.machine(self._inputs.constant, self._values)
+        values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
+        self._machine = self._program.machine(self._inputs.constant, values, implicit=implicit)
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -82,7 +83,8 @@ class Simulation:
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        machine, state, room = self._machine, self._x, room_of(chosen, x.size)
+        machine, state = self._machine, self._x
+        room = room_of(chosen, x.size, self._program.sloping if implicit else (0, 0))
 
         def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
             return advance.bind(chosen, machine, record, state, grid, rows, room)
@@ -347,10 +349,15 @@ class Simulation:
             }
             | ({"constraint rows": m, "independent": self._rank()} if m else {}),
             residuals=residuals,
-            reactions=program.respond(t, x, tau, machine.p)[1] if reacting and m else None,
+            reactions=self._reactions(t, x, tau) if reacting and m else None,
             constraint_names=program.held.labels,
             sampled=None if period is None else (self._t0, period),
         )
+
+    def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """The reactions at states, (k, m), whatever the method does to get from one to the next."""
+        program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
+        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
 
     def _rank(self) -> int:
         """How many rows of constraints are independent where the run is."""

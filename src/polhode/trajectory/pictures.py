@@ -112,8 +112,10 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     for name, row in zip(traj.constraint_names, () if traj.residuals is None else traj.residuals.T, strict=False):
         add(name, row, "Constraint residuals", "", 3)
     if traj.reactions is not None:
-        for name, row, effort in zip(traj.constraint_names, traj.reactions.T, _reaction_units(traj), strict=False):
-            if names is not None or row.any():  # rows that repeat others carry nothing
+        efforts = _reaction_units(traj)
+        most = {e: np.abs(traj.reactions[:, [f == e for f in efforts]]).max(initial=0.0) for e in set(efforts)}
+        for name, row, effort in zip(traj.constraint_names, traj.reactions.T, efforts, strict=False):
+            if names is not None or np.abs(row).max(initial=0.0) > 1e-12 * most[effort]:  # else it is rounding
                 add(f"reaction {name}", row, _REACTIONS[effort], effort, 3)
     if names is None:
         return list(found.values())

@@ -180,7 +180,8 @@ class Trajectory:
         """udot and the reactions of constraints at states, a row each."""
         dyn, extra = self.dynamics, {"t": t, "z": z, "p": self.parameters}
         if len(dyn.equations.constraints):
-            return dyn.response(q, u, tau, **extra)
+            udot, lam = dyn.response(q, u, tau, **extra)
+            return udot, lam
         return self._call("forward_dynamics", q, u, tau, **extra), np.zeros((len(t), 0))
 
     @cached_property

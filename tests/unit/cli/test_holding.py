@@ -1,6 +1,9 @@
 """The commands say which constraints hold in what they print, and --bare leaves them out."""
 
+import ctypes
 import json
+import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -93,8 +96,8 @@ def test_couplings_hold_too(tmp_path):
     data = json.loads(run("eval", path, "--tau", "a_dot=1", "--json"))
     assert data["udot"] == pytest.approx([1 / 13, -2 / 13])  # 1 + 4 * 3
     assert json.loads(run("eval", path, "--tau", "a_dot=1", "--bare", "--json"))["udot"] == pytest.approx([1, 0])
-    assert "(b follows a)" in run("eval", path)
-    assert "(b follows a)" in run("info", path)
+    assert "Holding 'coupling of b' (b = -2 a; 1 equation)." in run("eval", path)
+    assert "Constraints: 'coupling of b' (b = -2 a; 1 equation)." in run("info", path)
 
 
 def test_rows_that_contradict_are_an_error(tmp_path, monkeypatch, capsys):
@@ -135,22 +138,46 @@ def test_latex_has_the_reactions(linkage, simplify):
     assert r"\lambda" not in run("derive", linkage, "--to", "latex", "--bare", *simplify)
 
 
-def test_code_has_rows_instead_of_accelerations(linkage, tmp_path, closed):
+def test_python_code_holds_them(linkage, closed):
     space = {}
     exec(run("derive", linkage, "--to", "python"), space)
     assert "Holding 'close'" in space["__doc__"]
-    data = json.loads(run("eval", linkage, *closed, "--json"))
-    found = space["dynamics"](data["q"], data["u"], [0, 0, 0])
-    assert "udot" not in found
+    data = json.loads(run("eval", linkage, *closed, "--tau", "a_dot=0.5", "--json"))
+    found = space["dynamics"](data["q"], data["u"], [0.5, 0, 0])
+    assert found["udot"] == pytest.approx(data["udot"], rel=1e-10)
+    assert found["lam"] == pytest.approx([row["reaction"] for row in data["constraints"]], abs=1e-10)
     assert np.abs(found["J"] @ data["udot"] + found["gamma"]).max() < 1e-9
     assert np.abs(found["phi"]).max() < 1e-9
     exec(run("derive", linkage, "--to", "python", "--bare"), space)
+    assert "Left out by --bare: 'close'" in space["__doc__"]
     bare = json.loads(run("eval", linkage, *closed, "--bare", "--json"))
-    assert space["dynamics"](data["q"], data["u"], [0, 0, 0])["udot"] == pytest.approx(bare["udot"])
-    for out in ("code.c", "folder"):
-        run("derive", linkage, "--to", "c", "-o", tmp_path / out)
-    for path in (tmp_path / "code.c", tmp_path / "folder/dynamics_four_bar.c"):
+    found = space["dynamics"](data["q"], data["u"], [0, 0, 0])
+    assert found["udot"] == pytest.approx(bare["udot"])
+    assert "lam" not in found
+
+
+def test_c_code_holds_them(linkage, tmp_path, closed):
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("NOT TESTED: there is no C compiler")
+    run("derive", linkage, "--to", "c", "-o", tmp_path / "code.c")
+    run("derive", linkage, "--to", "c", "-o", tmp_path / "folder")
+    (tmp_path / "alone.c").write_text(run("derive", linkage, "--to", "c"))
+    data = json.loads(run("eval", linkage, *closed, "--tau", "a_dot=0.5", "--json"))
+    for path in (tmp_path / "code.c", tmp_path / "folder/dynamics_four_bar.c", tmp_path / "alone.c"):
         assert path.read_text().startswith("/* Holding 'close'")
+        command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", path, "-lm"]
+        assert subprocess.run([*command, "-o", path.with_suffix(".so")], check=False).returncode == 0
+        udot, lam = np.zeros(3), np.zeros(5)
+        given = [np.array(a, dtype=float) for a in (data["q"], data["u"], [0.5, 0, 0], [0])]
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (*given, udot, lam)]
+        assert ctypes.CDLL(str(path.with_suffix(".so"))).forward_dynamics_four_bar(*pointers) == 0
+        assert udot == pytest.approx(data["udot"], rel=1e-10)
+        assert lam == pytest.approx([row["reaction"] for row in data["constraints"]], abs=1e-10)
+    bare = run("derive", linkage, "--to", "c", "--bare")
+    assert bare.startswith("/* Left out by --bare: 'close'")
+    assert "forward_dynamics" not in bare
+    assert "udot[0]" in bare
 
 
 def test_simulate_says_what_held(tmp_path):
@@ -166,4 +193,6 @@ def test_simulate_says_what_held(tmp_path):
 
 
 def test_info_says_where_constraints_hold(linkage):
-    assert "Constraints: 'close' (hinge top, tip; 5 equations). simulate and eval hold them" in run("info", linkage)
+    assert "Constraints: 'close' (hinge top, tip; 5 equations). simulate, eval and derive hold them" in run(
+        "info", linkage
+    )

@@ -35,7 +35,7 @@ class Problem:
         self.flow = compile({"t": vector([t]), "x": x, "tau": tau, "p": given}, {"dx": vector(rows)})
         self.rates = compile({"t": vector([t]), "x": x, "p": given}, {"dq": vector(rows[:nq] or [t])})
         self.machine = any_machine()._replace(
-            code=np.array([0, self.flow.address, self.rates.address, 0, 0, 0]),
+            code=np.array([0, self.flow.address, self.rates.address, *[0] * 6]),
             nq=nq,
             counted=n,
             tau=np.zeros(1),

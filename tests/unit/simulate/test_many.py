@@ -112,3 +112,19 @@ def test_output_times_of_any_layout():
     count = len(advance.kept)
     ph.simulate(cart(), u0=[1.0], t_end=1.0, output=frozen[::2])
     assert len(advance.kept) == count
+
+
+def test_states_beside_motion_start_where_they_should():
+    i, k = ph.symbols("i k")
+    build = ph.Builder("pushed", gravity=(0, 0, 0))
+    build.body("block", joint=ph.prismatic("x", name="x"), mass=1)
+    build.state("i", rate=-i, start=k)
+    build.force("x_dot", i)
+    dyn = ph.formulate(build.build()).compile()
+    starts = np.array([2.0, 3.0])
+    lanes = ph.simulate_many(dyn, np.zeros((2, 1)), t_end=1.0, p={"k": starts}, method="rk4", step=1e-2, output=0.5)
+    single = ph.simulate_many(dyn, np.zeros((2, 1)), t_end=1.0, p={"k": starts}, method="dop853", output=0.5)
+    for many in (lanes, single):
+        np.testing.assert_allclose(many.z[:, :, 0], starts[:, None] * np.exp(-many.t), rtol=1e-8)
+        np.testing.assert_allclose(many.q[:, -1, 0], starts / np.e, rtol=1e-8)  # k (t - 1 + exp(-t))
+        np.testing.assert_array_equal(many[1]["i"], many.z[1, :, 0])

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import sys
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -182,9 +183,10 @@ def test_reactions_are_forces_or_moments_and_zeros_are_left_out():
 def test_what_the_balance_of_energy_leaves_out_is_said():
     make = ph.Builder("damped")
     make.body("bob", joint=ph.revolute("y", name="a", damping=1), mass=1, com=(1, 0, 0))
-    fig = ph.simulate(ph.formulate(make.build()).compile(), t_end=10.0, output=1.0).plot()
-    drift = next(ax for ax in fig.axes if "drift" in ax.get_title(loc="left"))
-    assert [text.get_text().split()[0] for text in drift.texts] == ["Outputs"]
+    counted = ph.simulate(ph.formulate(make.build()).compile(), t_end=10.0, output=1.0)
+    for traj, words in ((counted, []), (replace(counted, work_done=None), ["Outputs"])):  # of a file, for instance
+        drift = next(ax for ax in traj.plot().axes if "drift" in ax.get_title(loc="left"))
+        assert [text.get_text().split()[0] for text in drift.texts] == words
 
 
 def test_tolerance_is_no_motion():

@@ -1,0 +1,232 @@
+"""Rows of constraints as actions on two bodies: shorter code for J and gamma than the slopes of psi.
+
+A constraint between markers A and B is linear in their angular velocities and
+velocities, seen from the last link that carries both:
+
+    psi   = sum over A, B of  c . w + e . v
+    J_j   = the same of the axes w_j, v_j of speed j
+    gamma = sum of  c . alpha + e . a + c_dot . w + e_dot . v
+
+with alpha and a the accelerations at udot = 0. (c, e) is, but for its size, the
+moment and the force of the reaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from polhode.graph import Expr, Matrix, as_expr, cross, matrix, op_counts, sqrt, substitute, vector, zeros
+from polhode.model import KnifeEdge, Loop, Rolling
+
+from .constraints import Constraints, across_of
+from .tree import Kinematics
+
+_ZERO = as_expr(0)
+_NONE = zeros(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A marker as seen from a link: pose, angular velocity and velocity, accelerations, and the axes of each speed."""
+
+    R: Matrix
+    p: Matrix
+    w: Matrix
+    v: Matrix
+    alpha: Matrix
+    a: Matrix
+    axes: dict[int, tuple[Matrix, Matrix]]
+
+    @property
+    def turns(self) -> dict[int, Matrix]:
+        return {j: w for j, (w, _) in self.axes.items()}
+
+    @property
+    def velocities(self) -> dict[int, Matrix]:
+        return {j: v for j, (_, v) in self.axes.items()}
+
+    def swept(self, lever: Matrix) -> dict[int, Matrix]:
+        """The velocities that turns give the end of a lever."""
+        return {j: cross(w, lever) for j, w in self.turns.items()}
+
+
+class Action(NamedTuple):
+    """What a row does to a marker: coefficients of w and v, and their rates."""
+
+    on: Seen
+    c: Matrix = _NONE
+    e: Matrix = _NONE
+    c_dot: Matrix = _NONE
+    e_dot: Matrix = _NONE
+
+
+class Row(NamedTuple):
+    """A row: what it does to its markers, and the squares of the sizes that its slopes could have, by speed."""
+
+    actions: list[Action]
+    sizes: dict[int, Expr]
+
+
+class Acting(NamedTuple):
+    """Rows for native code: psi and gamma (m,), J and its reference (m, nu).
+
+    moving : (m,), minus psi where all speeds are 0: J u where a row moves by itself; empty where none does
+    """
+
+    psi: Matrix
+    J: Matrix
+    gamma: Matrix
+    reference: Matrix
+    moving: tuple[Expr, ...]
+
+
+def acting(held: Constraints) -> Acting:
+    """The rows of constraints for native code, each in the shorter form: as actions, or as slopes of psi."""
+    rows = dict(_rows(held.kinematics)) if isinstance(held.kinematics, Kinematics) and len(held) else {}
+    at_rest = dict.fromkeys(held.kinematics.u, _ZERO)
+    # what acts on two bodies does not move by itself, though 0 times a pole is not known to be 0
+    moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(held.labels, held.psi, strict=True)]
+    moves = tuple(moving) if any(e != 0 for e in moving) else ()
+    plain = Acting(held.psi, held.J, held.gamma, held.reference, moves)
+    if not rows:
+        return plain
+    psi, gamma = [*held.psi], [*held.gamma]
+    J, sizes = ([[*row] for row in m.rows()] for m in (held.J, held.reference))
+    for i, label in enumerate(held.labels):
+        if label in rows:
+            psi[i], J[i], gamma[i] = _written(rows[label].actions, len(J[i]))
+            sizes[i] = [rows[label].sizes.get(j, _ZERO) for j in range(len(J[i]))]
+    found = Acting(vector(psi), matrix(J), vector(gamma), matrix(sizes), moves)
+    return min(found, plain, key=_operations)
+
+
+def _operations(rows: Acting) -> int:
+    return sum(op_counts([e for part in rows[:4] for e in part.entries]).values())
+
+
+def _written(actions: list[Action], n: int) -> tuple[Expr, list[Expr], Expr]:
+    psi, gamma, J = _ZERO, _ZERO, [_ZERO] * n
+    for on, c, e, c_dot, e_dot in actions:
+        psi = psi + c @ on.w + e @ on.v
+        gamma = gamma + c @ on.alpha + e @ on.a + c_dot @ on.w + e_dot @ on.v
+        for j, (w, v) in on.axes.items():
+            J[j] = J[j] + c @ w + e @ v
+    return psi, J, gamma
+
+
+def _squares(*parts: dict[int, Matrix]) -> dict[int, Expr]:
+    """The sums of the squares of vectors, by speed."""
+    found: dict[int, Expr] = {}
+    for part in parts:
+        for j, v in part.items():
+            found[j] = found.get(j, _ZERO) + v @ v
+    return found
+
+
+def _rows(kin: Kinematics) -> Iterator[tuple[str, Row]]:
+    """Every row that is made of actions, by its label."""
+    for constraint in kin.model.constraints:
+        if isinstance(constraint, Loop):
+            found: Iterable[tuple[str, Row]] = _loop(kin, constraint)
+        elif isinstance(constraint, Rolling):
+            found = _rolling(kin, constraint)
+        elif isinstance(constraint, KnifeEdge):
+            M = _seen(kin, constraint.marker, set())
+            e = M.R @ constraint.axis
+            found = [("", Row([Action(M, e=e, e_dot=cross(M.w, e))], _squares(M.velocities)))]
+        else:
+            found = ()
+        for label, row in found:
+            yield f"{constraint.name}.{label}" if label else constraint.name, row
+
+
+def _both(kin: Kinematics, a: str, b: str) -> tuple[Seen, Seen]:
+    shared = set(kin.ancestors(kin.frame(a)[0])) & set(kin.ancestors(kin.frame(b)[0]))
+    return _seen(kin, a, shared), _seen(kin, b, shared)
+
+
+def _seen(kin: Kinematics, marker: str, shared: set[int]) -> Seen:
+    """A marker seen from the last of the shared links, or from the world: outward along its path."""
+    k, X_M = kin.frame(marker)
+    R, p, w, v, alpha, a = None, _NONE, _NONE, _NONE, _NONE, _NONE
+    origins: list[tuple[int, Matrix, Matrix, Matrix]] = []
+    for i in reversed([i for i in kin.ancestors(k) if i not in shared]):
+        link = kin.links[i]
+        step = link.X.p if R is None else R @ link.X.p
+        R, p = link.X.R if R is None else R @ link.X.R, p + step
+        turn, slide = _NONE, _NONE
+        for j, (h, u) in enumerate(zip(link.H, link.speeds, strict=True)):
+            axis, along = R @ h.w, R @ h.v
+            origins.append((link.first + j, axis, along, p))
+            turn, slide = turn + axis * u, slide + along * u
+        carried = cross(w, step)
+        alpha, a = alpha + cross(w, turn), a + cross(alpha, step) + cross(w, carried + slide)
+        v, w = v + carried + slide, w + turn
+        a = a + cross(w, slide)
+    R = X_M.R if R is None else R
+    step = X_M.p if not origins else R @ X_M.p
+    carried = cross(w, step)
+    p, v, a = p + step, v + carried, a + cross(alpha, step) + cross(w, carried)
+    axes = {j: (axis, along + cross(axis, p - origin)) for j, axis, along, origin in origins}
+    return Seen(R @ X_M.R if origins else R, p, w, v, alpha, a, axes)
+
+
+def _loop(kin: Kinematics, loop: Loop) -> Iterator[tuple[str, Row]]:
+    A, B = _both(kin, *loop.ends)
+    kind, D, apart = loop.kind, B.p - A.p, B.v - A.v
+    moves, turns = _squares(A.velocities, B.velocities, A.swept(D)), _squares(A.turns, B.turns)
+    across = list(zip("xy", across_of(loop.axis), strict=True))
+    if kind in ("point", "hinge", "weld"):
+        _, own = kin.frame(kin.carrier_of_both(*loop.ends))
+        for k, label in enumerate("xyz"):
+            yield label, Row([Action(A, e=-own.R[:, k]), Action(B, e=own.R[:, k])], moves)
+    elif kind in ("axis", "cylinder", "slider", "plane"):
+        named = [("", loop.axis)] if kind == "plane" else [(f"off {label}", across) for label, across in across]
+        for label, direction in named:
+            f = A.R @ direction
+            f_dot = cross(A.w, f)
+            moment, moment_dot = cross(f, D), cross(f_dot, D) + cross(f, apart)
+            yield label, Row([Action(A, moment, -f, moment_dot, -f_dot), Action(B, e=f, e_dot=f_dot)], moves)
+    elif kind == "distance":
+        e, e_dot = D / loop.length, apart / loop.length
+        yield "", Row([Action(A, e=-e, e_dot=-e_dot), Action(B, e=e, e_dot=e_dot)], moves)
+    if kind in ("parallel", "hinge", "cylinder"):
+        g = B.R @ loop.axis
+        g_dot = cross(B.w, g)
+        for label, direction in across:
+            f = A.R @ direction
+            c, c_dot = cross(f, g), cross(cross(A.w, f), g) + cross(f, g_dot)
+            yield f"tilt {label}", Row([Action(A, c=c, c_dot=c_dot), Action(B, c=-c, c_dot=-c_dot)], turns)
+    elif kind in ("orientation", "slider", "weld"):
+        for k, label in enumerate("xyz"):
+            c = B.R[:, k]
+            c_dot = cross(B.w, c)
+            yield f"turn {label}", Row([Action(A, c=-c, c_dot=-c_dot), Action(B, c=c, c_dot=c_dot)], turns)
+
+
+def _rolling(kin: Kinematics, roll: Rolling) -> Iterator[tuple[str, Row]]:
+    """The material of the wheel at its lowest point moves as that of the ground."""
+    W, G = _both(kin, roll.wheel, roll.ground)
+    n = G.R[:, 2]
+    n_dot = cross(G.w, n)
+    if roll.shape == "sphere":
+        down, down_dot = n * -roll.radius, n_dot * -roll.radius
+    else:
+        axis = W.R @ roll.axis
+        axis_dot = cross(W.w, axis)
+        side, side_dot = cross(axis, n), cross(axis_dot, n) + cross(axis, n_dot)
+        square = side @ side
+        by = roll.radius / sqrt(square)
+        down = cross(axis, side) * by
+        down_dot = (cross(axis_dot, side) + cross(axis, side_dot)) * by - down * ((side @ side_dot) / square)
+    lever, lever_dot = W.p + down - G.p, W.v + down_dot - G.v
+    spun = {j: w * roll.radius for j, w in W.turns.items()}
+    moves = _squares(W.velocities, spun, G.velocities, G.swept(lever))
+    for label, k in (("height", 2), ("slip x", 0), ("slip y", 1)):
+        e = G.R[:, k]
+        e_dot = cross(G.w, e)
+        on_wheel = Action(W, cross(down, e), e, cross(down_dot, e) + cross(down, e_dot), e_dot)
+        moment, moment_dot = cross(lever, e), cross(lever_dot, e) + cross(lever, e_dot)
+        yield label, Row([on_wheel, Action(G, -moment, -e, -moment_dot, -e_dot)], moves)
