@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, sizes, the cost of a call, derivation time, robots, chains, simulation, constraints."""
+"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints."""
 
 from __future__ import annotations
 

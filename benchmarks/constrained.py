@@ -20,7 +20,7 @@ METHODS = ("euler", "rk4", "dop853")
 
 
 def steps(root: str) -> dict[str, float]:
-    """Microseconds a step of the bicycle and of a four-bar linkage, by the Polhode that is imported; the best of runs."""
+    """Microseconds a step of the bicycle and of a four-bar linkage, by the Polhode that is imported; the best of 8."""
     sys.path.insert(0, root)
     import polhode as ph
     from benchmarks.simulation import dynamics, start
@@ -44,7 +44,9 @@ def steps(root: str) -> dict[str, float]:
 def _elsewhere(root: Path) -> dict[str, float]:
     """The same in a process of its own, with the Polhode of a checkout."""
     here = Path(__file__).resolve()
-    code = f"import sys, json; sys.path.insert(0, {str(here.parents[1])!r}); import warnings; warnings.simplefilter('ignore'); "
+    code = (
+        f"import sys, json, warnings; warnings.simplefilter('ignore'); sys.path.insert(0, {str(here.parents[1])!r}); "
+    )
     code += f"from benchmarks.constrained import steps; print(json.dumps(steps({str(root)!r})))"
     environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)

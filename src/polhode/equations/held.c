@@ -28,6 +28,9 @@ typedef struct {
 /* The least of its size that a row must have of its own: files round geometry. */
 static const double ${name}_least[ROWS] = {$least};
 
+/* The body that each speed moves, by number. */
+static const int ${name}_body[SPEEDS] = {$body};
+
 /* Measure speeds by their inertias, and rows by what they could be in these units. */
 static void ${name}_scale(${name}_room *r)
 {
@@ -47,13 +50,16 @@ static void ${name}_scale(${name}_room *r)
         inertia[j] = r->d[j] > 0.0 ? r->d[j] : largest > 0.0 ? largest : 1.0;
         r->d[j] = inertia[j];
     }
-    /* and nothing counts as much lighter than what it is tied to */
+    /* and no body counts as much lighter than what it is tied to */
     for (int i = 0; i < ROWS; i++) {
         double whole = 0.0;
         for (int j = 0; j < SPEEDS; j++) whole += r->reference[i][j] / inertia[j];
         for (int j = 0; j < SPEEDS; j++) {
-            const double others = whole - r->reference[i][j] / inertia[j];
-            if (others > 1e-12 * whole) r->d[j] = fmax(r->d[j], $floor * r->reference[i][j] / others);
+            double others = 0.0;
+            for (int k = 0; k < SPEEDS; k++)
+                if (${name}_body[k] != ${name}_body[j]) others += r->reference[i][k] / inertia[k];
+            if (others > 1e-12 * whole && others < $floor * whole)
+                r->d[j] = fmax(r->d[j], $floor * r->reference[i][j] / others);
         }
     }
     for (int i = 0; i < ROWS; i++) {

@@ -6,7 +6,13 @@ FLOOR = 1e-6  # of the inertia that a row reflects to a speed: less counts as th
 
 
 def held(
-    M: np.ndarray, b: np.ndarray, J: np.ndarray, gamma: np.ndarray, reference: np.ndarray, least: np.ndarray
+    M: np.ndarray,
+    b: np.ndarray,
+    J: np.ndarray,
+    gamma: np.ndarray,
+    reference: np.ndarray,
+    least: np.ndarray,
+    body: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve M udot = b + J^T lam, J udot + gamma = 0 at one state; NaN where udot is not determined.
 
@@ -17,6 +23,7 @@ def held(
 
     reference : what entries of J could be, squared
     least     : of its size that a row must have of its own
+    body      : that each speed moves, by number
 
     Returns udot (n,), lam (m,).
     """
@@ -30,8 +37,9 @@ def held(
         d = np.where(heavy, own, np.max(np.where(np.isfinite(reflected), reflected, 0), axis=0))
         d = np.where(d > 0, d, d.max() if d.max() > 0 else 1.0)
         whole = (reference / d).sum(axis=1)[:, None]
-        others = whole - reference / d
-        lightest = np.where(others > 1e-12 * whole, FLOOR * reference / others, 0).max(axis=0)
+        others = reference / d @ (body[:, None] != body)
+        light = (others > 1e-12 * whole) & (others < FLOOR * whole)
+        lightest = np.where(light, FLOOR * reference / others, 0).max(axis=0)
         d = 1 / np.sqrt(np.maximum(d, lightest))
         rho = np.sqrt((reference * d**2).sum(axis=1))
     counts = rho > 0

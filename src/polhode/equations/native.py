@@ -19,6 +19,7 @@ from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substit
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
 from polhode.kinematics.actions import Acting, acting
+from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
 _ZERO = as_expr(0)
@@ -158,11 +159,11 @@ def inertias(kin: Kinematics) -> list[Expr]:
     return found
 
 
-def bodies(kin: Kinematics) -> list[int]:
-    """The body that each speed of the joints moves first, by number."""
-    found, number = [0] * len(kin.u), 0
-    for i, link in enumerate(kin.links):
-        frame = link.parent == i - 1 >= 0 and kin.links[i - 1].inertia == Inertia.zero()
+def bodies(kin: KinematicMotion) -> list[int]:
+    """The body that each speed of the joints moves first, by number; other speeds stand for themselves."""
+    found, number, links = list(range(len(kin.u))), 0, kin.joints.links if kin is kin.joints else ()
+    for i, link in enumerate(links):
+        frame = link.parent == i - 1 >= 0 and links[i - 1].inertia == Inertia.zero()
         number += not frame
         found[link.first : link.first + len(link.H)] = [number] * len(link.H)
     return found

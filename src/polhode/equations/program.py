@@ -303,10 +303,9 @@ class Program:
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
         parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
+        parts |= {"joint_bodies": native.bodies(self.base)} if self.closure else {}
+        parts["bodies"] = native.bodies(self.equations.kinematics)
         made.places[0]["all"], made.places[0]["closing_all"] = on.all(), all(held.holonomic)
-        moved = native.bodies(self.base)
-        parts |= {"joint_bodies": moved} if self.closure else {}
-        parts["bodies"] = moved if self.base is self.equations.kinematics else range(len(self.equations.u))
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
             parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}

@@ -21,6 +21,7 @@ from polhode.kernels.rows import FLOOR
 
 from .dynamics import accelerations
 from .inputs import fresh
+from .native import bodies
 from .parameters import parameter_values
 from .program import GEOMETRIC, GIVEN
 
@@ -121,6 +122,7 @@ def _held_c(eq: Equations, made: Function) -> str:
         coordinates=len(eq.q),
         states=max(len(eq.z), 1),
         least=", ".join(map(repr, _least(eq))),
+        body=", ".join(map(repr, bodies(eq.kinematics))),
         floor=repr(FLOOR),
         inputs=_inputs(made),
         given=", ".join(port.name for port in made.inputs),
@@ -159,7 +161,10 @@ def python_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: 
     held = ""
     if _is_held(eq):
         code = _template("held.py").partition("import numpy as np\n")[2].strip()
-        held = f"\n\nLEAST = np.array({_least(eq)!r})  # of its size that a row must have of its own\n{code}\n"
+        held = (
+            f"\n\nLEAST = np.array({_least(eq)!r})  # of its size that a row must have of its own\n"
+            f"BODY = np.array({bodies(eq.kinematics)!r})  # that each speed moves, by number\n{code}\n"
+        )
     return Template(_MODULE).substitute(
         about=_about(eq, made, note).replace("\\", "/").replace("'''", '"'),
         shapes=repr(shapes),
@@ -212,4 +217,4 @@ _SOLVED = """
     found["udot"], found["lam"] = np.empty(right.shape), np.empty(found["gamma"].shape)
     parts = [found["mass_matrix"], right, *(found[name] for name in ("J", "gamma", "reference"))]
     for k in np.ndindex(*lead):
-        found["udot"][k], found["lam"][k] = held(*(part[k] for part in parts), LEAST)"""
+        found["udot"][k], found["lam"][k] = held(*(part[k] for part in parts), LEAST, BODY)"""

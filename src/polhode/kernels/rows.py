@@ -60,11 +60,11 @@ def scale(J: Array, E2: Array, active: Array, bodies: Array, inertias: Array, d:
                 while end < n and bodies[end] == bodies[first]:
                     own += E2[i, end] / inertias[end]
                     end += 1
-                if own > (1.0 - FLOOR) * whole:  # a body that is lighter than all others
+                if own > 0.5 * whole:  # then it may be much lighter than the others
                     others = before
                     for k in range(end, n):
                         others += E2[i, k] / inertias[k]
-                    if others > 1e-12 * whole:
+                    if 1e-12 * whole < others < FLOOR * whole:
                         for j in range(first, end):
                             d[j] = max(d[j], FLOOR * E2[i, j] / others)
                 before += own

@@ -50,6 +50,7 @@ class Run(ctypes.Structure):
     blamed: int  # the entry of the state that failed
     tries: int  # attempts that failed since the last step
     cause: int  # of the last failure
+    beside: int  # attempts that failed for what only adds up
 
     _fields_ = tuple((name, _KINDS[kind]) for name, kind in __annotations__.items())
 

@@ -43,6 +43,8 @@ def assemble(
     q0, u0 : arrays, or values by name; at rest where nothing is given
     keep   : names of coordinates and speeds that must stay as they are given
 
+    States beside motion are where runs start them.
+
     Raises AssemblyError that names the constraint which cannot be satisfied.
     """
     program = _program(model)
@@ -79,7 +81,7 @@ class _Solver:
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         self.about = np.array(program.held.holonomic, dtype=bool)
         self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
-        self.rest = np.zeros(len(program.work))
+        self.rest = np.concatenate([program.starts(p), np.zeros(len(program.work))])  # where runs start
 
     def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds.

@@ -61,6 +61,20 @@ def massless(rods=1, stay=False):
     return build.build()
 
 
+def light():
+    """Free bodies in a row; the one in the middle weighs next to nothing."""
+    build = ph.Builder("light in the middle")
+    for k, m in enumerate((1.0, 1e-10, 1.0)):
+        inertia = (m * 0.08, m * 0.09, m * 0.02)
+        build.body(f"b{k}", joint=ph.free(quaternion=True, name=f"f{k}"), mass=m, inertia=inertia)
+        build.marker(f"top{k}", body=f"b{k}", at=(0, 0, 0.5))
+        build.marker(f"end{k}", body=f"b{k}", at=(0, 0, -0.5))
+    build.loop("end0", "top1", "hinge", name="first")
+    build.loop("end1", "top2", "hinge", axis="y", name="second")
+    build.loop("world", "top0", "point", name="pivot")
+    return build.build()
+
+
 def servo():
     """A four-bar with a length at run time, a hand that moves with time, and the current of a motor."""
     L, a_dot, i = ph.symbols("L a_dot i")
@@ -91,6 +105,7 @@ MACHINES = {
     "massless rod": (massless, {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
     "two massless rods": (lambda: massless(2), {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
     "massless rod and a distance": (lambda: massless(stay=True), {"a": 0.7, "x": 0.9}, {"a_dot": 1.5}),
+    "light in the middle": (light, {"f0_z": -0.5, "f1_z": -1.5, "f2_z": -2.5}, {"f0_wx": 1.0}),
     "parameters, time and a state": (servo, CLOSED, {"a_dot": 1.0}),
 }
 GIVEN = {"parameters, time and a state": {"t": 0.3, "z": [0.7], "p": [1.1]}}

@@ -11,6 +11,7 @@ from polhode.equations.program import Program
 from polhode.graph import sqrt, symbol, vector, vector_of
 from polhode.kernels.loop import METHODS, advance, room_of
 from polhode.kernels.machine import NOT_FINITE
+from polhode.kernels.sizing import PATIENCE
 from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE
 from polhode.kernels.stepping import Run as Record
 from polhode.simulate import batch
@@ -255,12 +256,14 @@ def test_a_batch_checks_its_arguments():
 
 @pytest.mark.parametrize("name", ORDER)
 def test_entries_that_do_not_count_go_along(name):
-    """What adds up beside the motion neither shortens steps nor ends a run, here where it becomes infinite."""
+    """What adds up beside the motion does not end a run, here where it becomes infinite, and soon shortens no steps."""
     problem = Problem(lambda t, x, p: [x[1], -x[0], 1e6 * x[1] ** 2 / (1 - t)], 3, nq=1)
     plain = Problem(lambda t, x, p: [x[1], -x[0]], 2, nq=1)
     problem.machine = problem.machine._replace(counted=2)
     h, grid = 0.25 if name in FIXED else 0.0, [0.5, 1.5, 2.0]
     found, expected = (Run(name, p, x, 2.0, h=h, grid=grid).go() for p, x in ((problem, [1, 0, 0]), (plain, [1, 0])))
-    assert (found.status, found.now.accepted, found.now.rejected) == (DONE, expected.now.accepted, 0)
-    np.testing.assert_allclose(found.rows[:, :2], expected.rows, rtol=0, atol=1e-13)
+    assert found.status == DONE
+    assert found.now.rejected <= PATIENCE
+    assert found.now.accepted <= expected.now.accepted + 4 * PATIENCE
+    np.testing.assert_allclose(found.rows[:, :2], expected.rows, rtol=0, atol=1e-13 if name in FIXED else 1e-7)
     assert found.rows[0, 2] > 0

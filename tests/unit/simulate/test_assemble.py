@@ -140,6 +140,19 @@ def test_axes_that_nothing_can_turn_are_parallel_to_rounding():
                 assemble(dyn, {"b": 0.5})
 
 
+def test_states_beside_motion_are_where_runs_start_them():
+    x, y, z, x_dot = map(symbol, ("x", "y", "z", "x_dot"))
+    build = ph.Builder("servo", gravity=(0, 0, 0))
+    for name in "xy":
+        build.body(name, joint=ph.prismatic("x", name=name), mass=1)
+    build.state("z", rate=x_dot - z, start=0.2)
+    build.constraint(y - x - z, name="servo")
+    dyn = ph.formulate(build.build()).compile()
+    q0, u0 = assemble(dyn, {"x": 1.0}, {"x_dot": 0.5}, keep=["x", "x_dot"])
+    np.testing.assert_allclose([*q0, *u0], [1.0, 1.2, 0.5, 0.5 + (0.5 - 0.2)])
+    assert ph.simulate(dyn, q0, u0, t_end=0.1).outcome.finished
+
+
 def test_half_a_turn_away_from_a_weld():
     build = ph.Builder()
     build.body("a", joint=ph.free(quaternion=True), mass=1, inertia=(1, 1, 1))
