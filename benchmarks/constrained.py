@@ -44,10 +44,9 @@ def steps(root: str) -> dict[str, float]:
 def _elsewhere(root: Path) -> dict[str, float]:
     """The same in a process of its own, with the Polhode of a checkout."""
     here = Path(__file__).resolve()
-    code = (
-        f"import sys, json, warnings; warnings.simplefilter('ignore'); sys.path.insert(0, {str(here.parents[1])!r}); "
-    )
-    code += f"from benchmarks.constrained import steps; print(json.dumps(steps({str(root)!r})))"
+    quiet = "import sys, json, warnings; warnings.simplefilter('ignore'); "
+    code = f"{quiet}sys.path[0] = {str(here.parents[1])!r}; from benchmarks.constrained import steps; "
+    code += f"print(json.dumps(steps({str(root)!r})))"
     environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])

@@ -84,7 +84,9 @@ def _direct(W: list[list[Expr]], r: list[Expr], B: list[list[Expr]], g: list[Exp
 
     None where a row can have nothing left of its own.
     """
-    m, left, inverse, L = len(W), [], [], [[_ZERO] * len(W) for _ in W]
+    m, L = len(W), [[_ZERO] * len(W) for _ in W]
+    left: list[Expr] = []
+    inverse: list[Expr] = []
     for i in range(m):
         for k in range(i):
             known = _dot(L[i][:k], [e * d for e, d in zip(L[k][:k], left, strict=False)])

@@ -42,7 +42,6 @@ ALONG = 3e-15  # the same of speeds
 GOOD = 2e-10  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
 NEAR = 1e-11  # residuals that are this small need no new factors
-BESIDE = 1e-5  # of the square of a speed's residual, where positions are corrected as well
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
 FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
@@ -417,15 +416,13 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
     residual = part(h.real, s.phi if positions else s.psi, m)
     size2 = part(h.real, s.reach2 if positions else s.pace2, m)
     active = part(h.whole, s.closing if positions else s.active, m)
-    used, closing = part(h.whole, s.used_q if positions else s.used, m), part(h.whole, s.closing, m)
+    used = part(h.whole, s.used_q if positions else s.used, m)
     worst = 0.0
     for i in range(m):
         if active[i] and (repeated or used[i]):
             squared = residual[i] * residual[i]
             if not squared <= 1e-200:
                 ratio = squared / size2[i]
-                if not positions and not repeated and closing[i]:
-                    ratio *= BESIDE
                 worst = max(worst, ratio) if ratio == ratio else np.inf
     return float(np.sqrt(worst))
 

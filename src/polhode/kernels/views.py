@@ -11,41 +11,6 @@ from polhode.compile.invoke import Intrinsic
 
 
 @Intrinsic
-def matrix(typing_context: Any, array: Any, rows: Any, columns: Any) -> Any:
-    """See the first entries of a contiguous array as a matrix, (rows, columns); nothing is checked."""
-    from numba import types
-
-    _require_contiguous("matrix", array)
-    seen = types.Array(array.dtype, 2, "C")
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        shape = [
-            context.cast(builder, v, kind, types.intp) for v, kind in zip(values[1:], signature.args[1:], strict=True)
-        ]
-        return _seen(context, builder, array, seen, values[0], shape)
-
-    return seen(array, rows, columns), codegen
-
-
-@Intrinsic
-def flat(typing_context: Any, array: Any) -> Any:
-    """See a contiguous array as a vector of all its entries."""
-    from numba import types
-    from numba.core import cgutils
-
-    _require_contiguous("flat", array)
-    seen = types.Array(array.dtype, 1, "C")
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        size = context.get_constant(types.intp, 1)
-        for extent in cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, values[0]).shape):
-            size = builder.mul(size, extent)
-        return _seen(context, builder, array, seen, values[0], [size])
-
-    return seen(array), codegen
-
-
-@Intrinsic
 def part(typing_context: Any, array: Any, first: Any, size: Any) -> Any:
     """See `size` entries of a contiguous array, from the one at `first`; nothing is checked."""
     return _part(array, (first, size))
@@ -141,13 +106,6 @@ def _less(builder: Any, y: Any, x: Any, minus: Any, i: Any, kind: Any) -> None:
 def _require_contiguous(name: str, array: Any) -> None:
     if getattr(array, "layout", None) != "C":
         raise TypeError(f"{name}: expected a contiguous array, found {array}.")
-
-
-def _seen(context: Any, builder: Any, kind: Any, seen: Any, value: Any, shape: list[Any]) -> Any:
-    """An array of type `seen` and a shape over the data of another."""
-    source, made = context.make_array(kind)(context, builder, value), context.make_array(seen)(context, builder)
-    fill_array(context, builder, seen, made, source.data, shape, source.meminfo)
-    return made._getvalue()
 
 
 def fill_array(

@@ -12,7 +12,7 @@ import pytest
 from polhode.kernels import shipped
 from polhode.kernels.arguments import layout, pack
 from polhode.kernels.kernel import Kernel, helper, kernel
-from polhode.kernels.views import flat, matrix
+from polhode.kernels.views import part, square
 from tools.kernels import text_of
 
 
@@ -49,7 +49,7 @@ def gather(outer: Any, t: float, block: np.ndarray, out: np.ndarray) -> int:
 
 @kernel
 def transpose(a: np.ndarray, rows: int, columns: int, out: np.ndarray) -> None:
-    seen, line = matrix(a, rows, columns), flat(out)
+    seen, line = square(a, 0, rows, columns), part(out, 0, out.size)
     for i in range(rows):
         for j in range(columns):
             line[j * rows + i] = seen[i, j]
