@@ -104,11 +104,7 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
             copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
             carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
-                lam, moving = part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.moving)
-                power = 0.0
-                for i in range(s.rows):
-                    power += lam[i] * moving[i]
-                dx[dx.size - 1] = power
+                _add_power(part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.rows), dx)
             return OK
         if _solved(h, dx[m.nq : m.nq + m.nu], settled):
             carry(m, part(h.real, s.f_carried, s.carried), dx)
@@ -159,6 +155,15 @@ def _is_whole(h: Any) -> bool:
             return False
         used[i] = 1
     return True
+
+
+@inlined
+def _add_power(lam: np.ndarray, moving: np.ndarray, dx: np.ndarray) -> None:
+    """Write the power of constraints that move by themselves, the last of w."""
+    power = 0.0
+    for i in range(lam.size):
+        power += lam[i] * moving[i]
+    dx[dx.size - 1] = power
 
 
 @inlined
@@ -236,11 +241,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
         udot[j] *= d[j]
     carry(m, part(h.real, s.t_carried, s.carried), dx)
     if s.moving:
-        lam, moving = part(h.real, s.lam, s.rows), part(h.real, s.t_moving, s.moving)
-        power = 0.0
-        for i in range(s.rows):
-            power += lam[i] * moving[i]
-        dx[dx.size - 1] = power
+        _add_power(part(h.real, s.lam, s.rows), part(h.real, s.t_moving, s.rows), dx)
     return OK
 
 
