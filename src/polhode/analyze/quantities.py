@@ -33,6 +33,7 @@ class States:
     v   : (k, nu), speeds of the joints
     tau : (k, nu), forces on them
     t   : (k,)
+    z   : (k, nz), states that are not motion
     p   : value of each parameter
     """
 
@@ -40,6 +41,7 @@ class States:
     v: np.ndarray
     tau: np.ndarray
     t: np.ndarray
+    z: np.ndarray
     p: dict[str, float]
 
 
@@ -54,7 +56,8 @@ def drawn(model: Model, k: int, seed: int, p: dict[str, float]) -> States:
                 q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
             first += part.nq
     v, tau = (draw.uniform(-1, 1, (k, model.nu)) for _ in range(2))
-    return States(q=q, v=v, tau=tau, t=draw.uniform(0, 1, k), p=p)
+    t, z = draw.uniform(0, 1, k), draw.uniform(-1, 1, (k, model.nz))
+    return States(q=q, v=v, tau=tau, t=t, z=z, p=p)
 
 
 def evaluated(eq: Equations, at: States) -> Values:
@@ -85,6 +88,8 @@ def evaluated(eq: Equations, at: States) -> Values:
         "pose": eq.pose(last),
         "Jacobian": eq.jacobian(last),
     }
+    if len(eq.z):
+        parts["zdot"] = eq.z_dot
     if len(rows):
         parts |= {"phi": rows.phi, "psi": rows.psi, "J": rows.J, "gamma": rows.gamma}
     with suppress(ValueError):  # the others are compared all the same, and the result says what is missing
@@ -114,6 +119,9 @@ def _numbers(eq: Equations, at: States, parts: dict[str, Matrix], u: np.ndarray,
     """Compile expressions into one function and call it for all states at once."""
     inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "t": TIME}
     arrays: list[Any] = [at.q, u, at.t]
+    if len(eq.z):
+        inputs["z"] = eq.z
+        arrays.append(at.z)
     if tau is not None:
         inputs["tau"] = tau
         arrays.append(forces)
@@ -145,6 +153,8 @@ def weights(found: Values, at: States) -> Values:
         size["kinetic energy"] = np.where(energy > 0, energy, 1.0)
         size["potential energy"] = np.full_like(energy, max(np.abs(found["potential energy"]).max(), energy.max()))
         size["qdot"] = np.maximum(_largest(found["qdot"]), 1.0)
+        if "zdot" in found:
+            size["zdot"] = np.abs(found["zdot"]).max(axis=0, keepdims=True) + np.zeros_like(found["zdot"])
         size["pose"] = np.ones_like(found["pose"])
         size["pose"][:, :3, 3] = np.abs(found["pose"][:, :3, 3]).max() or 1.0
         J = found["Jacobian"].reshape(len(s), 2, 3, -1)  # angular and linear rows

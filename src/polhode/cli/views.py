@@ -91,6 +91,8 @@ def _equations_data(eq: Equations) -> dict[str, Any]:
     rows = eq.constraints
     if len(rows):
         parts |= {"J": rows.J, "gamma": rows.gamma, "phi": rows.phi, "psi": rows.psi}
+    if len(eq.z):
+        parts["zdot"] = eq.z_dot
     every = [e for part in parts.values() for e in part.entries]
     definitions: list[tuple[Expr, Expr]] = []
     if max(map(tree_size, every)) > READABLE // 2:
@@ -99,12 +101,15 @@ def _equations_data(eq: Equations) -> dict[str, Any]:
     data: dict[str, Any] = {
         "name": eq.model.name,
         "method": eq.method,
-        "form": "qdot = N u, M udot + c = Q + tau" + " + J^T lam, J udot + gamma = 0" * bool(len(rows)),
+        "form": "qdot = N u, M udot + c = Q + tau"
+        + " + J^T lam, J udot + gamma = 0" * bool(len(rows))
+        + ", zdot = f" * bool(len(eq.z)),
         "q": [str(s.value) for s in eq.q],
         "u": [str(s.value) for s in eq.u],
         "parameters": [str(s.value) for s in eq.parameters],
         "where": [[str(s.value), infix(e)] for s, e in definitions],
     } | ({"rows": list(rows.labels)} if len(rows) else {})
+    data |= {"z": [str(s.value) for s in eq.z]} if len(eq.z) else {}
     for name, part in parts.items():
         texts = [infix(next(entries)) for _ in part.entries]
         width = part.shape[-1]
@@ -123,8 +128,9 @@ def _plain(eq: Equations, simplify: bool, said: str) -> str:
             texts = [[str(short_floats(e)) for e in row] for row in getattr(view, name).tolist()]
             data[name] = texts if name in "NM" else [row[0] for row in texts]
     lines = [f"{eq!r}", *([said] if said else []), "", data["form"]]
-    lines += [f"q = [{', '.join(data['q'])}]", f"u = [{', '.join(data['u'])}]", ""]
-    for name in ("N", "M", "c", "Q", "J", "gamma") if "J" in data else ("N", "M", "c", "Q"):
+    lines += [f"{name} = [{', '.join(data[name])}]" for name in "quz" if name in data]
+    lines.append("")
+    for name in [name for name in ("N", "M", "c", "Q", "J", "gamma", "zdot") if name in data]:
         rows = [f"[{', '.join(row)}]" if isinstance(row, list) else row for row in data[name]]
         lines.append(f"{name} = [{(',' + chr(10) + ' ' * (len(name) + 4)).join(rows)}]")
     if data["where"]:

@@ -180,7 +180,7 @@ def numbers(tau: Any, names: list[str]) -> np.ndarray:
 
 
 def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
-    known = {*eq.q, *eq.u, eq.t, *eq.parameters}
+    known = {*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters}
     for key, value in tau.items():
         name = str(key)
         if name not in found.names:
@@ -190,8 +190,8 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
         if isinstance(law, Expr):
             if unknown := sorted(str(s) for s in free_symbols(law) - known):
                 raise ValueError(
-                    f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, t and parameters of the model. "
-                    "Put a number in its place."
+                    f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
+                    "the model. Put a number in its place."
                 )
             found.laws[eq.u[place]] = law
         elif isinstance(value, Real) and np.isfinite(float(value)):

@@ -30,6 +30,7 @@ def simulate(
     atol: float = 1e-9,
     longest: float = np.inf,
     t0: float = 0.0,
+    z0: Any = None,
     reacting: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
@@ -37,6 +38,7 @@ def simulate(
 
     q0, u0   : the state, arrays or values by name; at rest where nothing is given.
                With a row for each of many states, use `simulate_many`
+    z0       : states that are not motion, likewise; where the model starts them where nothing is given
     tau      : forces on the speeds: an array, numbers and expressions of q, u, t by name, a function
                of t, q, u, or a `Sampled` controller
     p        : values of parameters that were not compiled in
@@ -59,6 +61,7 @@ def simulate(
         "rtol": rtol,
         "atol": atol,
         "longest": longest,
+        "z0": z0,
     }
     found = simulated(dynamics, q0, u0, t_end, output=output, t0=t0, reacting=reacting, progress=progress, **options)
     warn(found.outcome)

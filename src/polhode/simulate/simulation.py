@@ -16,6 +16,7 @@ from polhode.equations.program import WORK, Program, program_of
 from polhode.kernels.loop import advance, room_of
 from polhode.kernels.machine import NOT_FINITE
 from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
+from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
 from .asked import is_number, method_of, movable, times, tolerances
@@ -28,6 +29,7 @@ from .start import begin
 from .warning import warn
 from .watching import watching
 
+_SETTABLE = ("q", "u", "z", "tau")
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 
 
@@ -58,6 +60,7 @@ class Simulation:
         atol: float = 1e-9,
         longest: float = np.inf,
         t0: float = 0.0,
+        z0: Any = None,
         _driven: bool = True,  # whether forces may act, so that their work is counted
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
@@ -77,7 +80,7 @@ class Simulation:
         x = np.zeros(len(self._names))
         x[self._q] = values_of(q0, self._names[self._q], eq.model.neutral(), "q0")
         x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
-        x[self._z] = self._program.starts(self._values)
+        x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
         self._x = self._program.unit(x)
         begin(self._program, self._machine, t0, self._x)
 
@@ -97,6 +100,14 @@ class Simulation:
         self._stepping = self._changed = False  # whether `step` can go on at once; whether the state was set
         self._samples, self._since, self._seconds = 0, self.t, 0.0
         self._outcome: Outcome | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what is no part of a simulation: sim.p = ... would change nothing."""
+        if not name.startswith("_") and name not in ("dynamics", "method", *_SETTABLE):
+            raise AttributeError(
+                f"A simulation has no {name!r} that can be set. {closest(name, _SETTABLE)} Parameters stay as they are."
+            )
+        super().__setattr__(name, value)
 
     # the state
 

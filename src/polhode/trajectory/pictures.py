@@ -34,8 +34,8 @@ _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"
 
 
 def units(traj: Trajectory) -> dict[str, str]:
-    """The unit of every coordinate, speed and input, from the joint maps; "" for speeds that are not a joint's."""
-    found: dict[str, str] = {"t": "s"} | dict.fromkeys(traj.speeds, "")
+    """The unit of every coordinate, speed and input, from the joint maps; "" for states, and other speeds."""
+    found: dict[str, str] = {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.states), "")
     for link in traj.dynamics.equations.kinematics.joints.links:
         part = link.part
         lengths = ["rad" if h.w != zeros(3) else "m" for h in twists(part.basis)]
@@ -105,6 +105,8 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
             quantity = _QUANTITIES.get(unit[name], other) + (f" of {owner[variable]}" if variable in owner else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
+    for name in traj.states:
+        add(name, traj[name], "States", "", 1)
     if names is None or {"kinetic", "potential", "total", "drift"} & set(names):
         for k, name in enumerate(("kinetic", "potential", "total")):
             add(name, traj.energy[:, k], "Energy", "J", 2, 0)

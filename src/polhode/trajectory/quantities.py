@@ -46,6 +46,8 @@ def run(
     """Compile expressions and evaluate them at the outputs, or at the given states."""
     dyn, kin = traj.dynamics, traj.dynamics.equations.kinematics
     values = {"t": t, "q": q, "u": u, "tau": tau, "z": z}
+    if z is None and t is not None:  # between outputs
+        values["z"] = traj.beside(t)
     values = {name: getattr(traj, name) if x is None else x for name, x in values.items()}
     values |= {"t": np.asarray(values["t"])[:, None], "p": traj.parameters}
     symbols = {

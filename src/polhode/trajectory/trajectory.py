@@ -164,6 +164,11 @@ class Trajectory:
         q = hermite(self.q, self._q_slopes, i, h, s)
         return self.dynamics.unit(q), hermite(self.u, self._u_slopes, i, h, s)
 
+    def beside(self, time: Any) -> np.ndarray:
+        """States that are not motion at times, (k, nz), along lines between outputs."""
+        found = [np.interp(time, self.t, column) for column in self.z.T]
+        return np.array(found).T.reshape(np.size(time), len(self.states))
+
     @cached_property
     def rates(self) -> np.ndarray:
         """qdot at the outputs, (k, nq)."""
