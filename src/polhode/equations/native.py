@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substitute
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
-from polhode.kinematics.actions import Acting, acting
+from polhode.kinematics.actions import Acting
 from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
@@ -123,9 +123,8 @@ def table_rows(motion: Motion) -> list[Expr]:
     return [*equations, *rows.J.entries, *rows.gamma, *rows.reference.entries, *motion.rows.moving]
 
 
-def closure_rows(base: Kinematics, held: Constraints) -> list[Expr]:
+def closure_rows(base: Kinematics, held: Constraints, rows: Acting) -> list[Expr]:
     """The table of rows about positions in the speeds of the joints: their inertias, J, phi, reference."""
-    rows = acting(held)
     return [*inertias(base), *only(rows.J, held.holonomic), *held.phi, *rows.reference.entries]
 
 
@@ -134,7 +133,7 @@ def only(rows: Matrix, chosen: Sequence[bool]) -> list[Expr]:
     return [e if on else _ZERO for row, on in zip(rows.rows(), chosen, strict=True) for e in row]
 
 
-def residual_rows(base: Kinematics, held: Constraints, rows: Acting, u: Matrix) -> list[Expr]:
+def residual_rows(base: Kinematics, held: Constraints, closing: Acting, rows: Acting, u: Matrix) -> list[Expr]:
     """phi of all that is held, psi of the rows among the speeds, and the squares of their sizes.
 
     A position is measured by E_ij s_j, with s_j 1 for turns, and for slides how far it went and the size
@@ -143,7 +142,7 @@ def residual_rows(base: Kinematics, held: Constraints, rows: Acting, u: Matrix) 
     """
     far, turn, size = extents(base), as_expr(1), _size(base)
     still = [turn if angular else size for angular in held.angular]
-    reach = [_dot(row, far) for row in acting(held).reference.rows()]
+    reach = [_dot(row, far) for row in closing.reference.rows()]
     reach = [still[i] if e == 0 else e for i, e in enumerate(reach)]
     squares = [e * e for e in u]
     sizes = rows.reference.rows() if len(rows.psi) else ()

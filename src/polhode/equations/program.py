@@ -83,7 +83,9 @@ class Program:
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         speeds = dict(zip(eq.u, self.tau, strict=True))
         tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
-        rows = acting(self.constraints)
+        # each once: with the speeds of the joints, what is held is what is among the speeds
+        self._acting = rows = acting(self.constraints)
+        self._closing = rows if self.held is self.constraints else acting(self.held)
         powers = _powers(eq, tau if driven or laws else None)
         self.work = (*powers, "constraints") if rows.moving else tuple(powers)
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
@@ -116,11 +118,13 @@ class Program:
             self.flow = self._compile("flow", flow, forced=True)
         self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self._compile("residuals", native.residual_rows(self.base, self.held, rows, eq.u))
+            self.residuals = self._compile(
+                "residuals", native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
+            )
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
-                self.closure = self._compile("closure", native.closure_rows(self.base, self.held))
+                self.closure = self._compile("closure", native.closure_rows(self.base, self.held, self._closing))
 
     def _compile(
         self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
@@ -178,7 +182,7 @@ class Program:
     @cached_property
     def assembly(self) -> Function:
         """The call (t, x, p) -> phi, J, E^2 and extents^2 of positions, then psi, J, E^2 and extents^2 of speeds."""
-        held, rows, far = acting(self.held), acting(self.constraints), native.extents(self.base)
+        held, rows, far = self._closing, self._acting, native.extents(self.base)
         positions = [*self.held.phi, *native.only(held.J, self.held.holonomic), *held.reference.entries, *far]
         near = far if self.base is self.equations.kinematics else [as_expr(1)] * len(self.equations.u)
         return self._compile("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
