@@ -79,7 +79,8 @@ class _Reader(Values):
         self._defined(data, "constants")
         what = f"Model {name!r}"
         gravity = self.either(zeros(3), self.vector, data.get("gravity", GRAVITY), f"{what}: gravity")
-        build = Builder(name, gravity, literal=self.flag(data, "literal", what, False))
+        limits = self.word(data, "limits", what, "stop")
+        build = Builder(name, gravity, literal=self.flag(data, "literal", what, False), limits=limits)
         for i, table in enumerate(self._tables(data, "body")):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):

@@ -19,7 +19,7 @@ def element_keys() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     found = {}
     for table, kind in ELEMENTS.items():
         keys = {spec.key or name: spec for name, spec in kind.specs.items()}
-        needs = tuple(key for key, spec in keys.items() if spec.usual is None)
+        needs = tuple(key for key, spec in keys.items() if spec.usual is None and not spec.optional)
         needs = needs if kind.named else ("name", *needs)
         found[table] = (needs, {*keys, "name"})
     return found
@@ -63,6 +63,7 @@ def element_table(part: Element) -> dict[str, Any]:
     held = part.held()
     for name, spec in part.specs.items():
         value = axis_text(list(held[name])) if spec.kind == "axis" else held[name]
-        if spec.belongs(held) and not (spec.kind == "axis" and value == spec.usual):
+        usual = spec.kind in ("axis", "flag") and value == spec.usual
+        if spec.belongs(held) and not usual and not (spec.optional and value is None):
             row[spec.key or name] = list(value) if spec.args else value
     return row

@@ -99,6 +99,8 @@ class _Writer:
             top["symbols"] = self.symbols
         if model.literal:
             top["literal"] = True
+        if model.limits != "stop":
+            top["limits"] = model.limits
         if model.notes:
             top["notes"] = list(model.notes)
         for key, parts in (("force_order", model.forces), ("constraint_order", model.constraints)):

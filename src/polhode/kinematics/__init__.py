@@ -1,5 +1,6 @@
 """Poses, twists and Jacobians by recursion over the tree."""
 
+from .candidates import Candidates, candidates
 from .constraints import Constraints, constrain, joined, selected
 from .generalised import generalised
 from .joint import configuration, exponential, joint_map, kinematic_matrix, locked
@@ -9,12 +10,14 @@ from .speeds import InSpeeds, Speeds, in_speeds
 from .tree import Kinematics, Link, derive
 
 __all__ = [
+    "Candidates",
     "Constraints",
     "InSpeeds",
     "Kinematics",
     "Link",
     "Motion",
     "Speeds",
+    "candidates",
     "configuration",
     "constrain",
     "derive",

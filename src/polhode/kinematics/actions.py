@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from polhode.graph import Expr, Matrix, as_expr, cross, matrix, op_counts, sqrt, substitute, vector, zeros
-from polhode.model import KnifeEdge, Loop, Rolling
+from polhode.model import Contact, KnifeEdge, Latch, Loop, Rolling
 
-from .constraints import Constraints, across_of
+from .constraints import Constraints, across_of, captured_length
 from .tree import Kinematics
 
 _ZERO = as_expr(0)
@@ -127,11 +127,13 @@ def _squares(*parts: dict[int, Matrix]) -> dict[int, Expr]:
 
 def _rows(kin: Kinematics) -> Iterator[tuple[str, Row]]:
     """Every row that is made of actions, by its label."""
-    for constraint in kin.model.constraints:
-        if isinstance(constraint, Loop):
+    for constraint in (*kin.model.holding, *kin.model.candidates):
+        if isinstance(constraint, Loop | Latch):
             found: Iterable[tuple[str, Row]] = _loop(kin, constraint)
         elif isinstance(constraint, Rolling):
-            found = _rolling(kin, constraint)
+            found = _touching(kin, constraint.wheel, constraint)
+        elif isinstance(constraint, Contact):
+            found = _touching(kin, constraint.marker, constraint)
         elif isinstance(constraint, KnifeEdge):
             M = _seen(kin, constraint.marker, set())
             e = M.R @ constraint.axis
@@ -173,7 +175,7 @@ def _seen(kin: Kinematics, marker: str, shared: set[int]) -> Seen:
     return Seen(R @ X_M.R if origins else R, p, w, v, alpha, a, axes)
 
 
-def _loop(kin: Kinematics, loop: Loop) -> Iterator[tuple[str, Row]]:
+def _loop(kin: Kinematics, loop: Loop | Latch) -> Iterator[tuple[str, Row]]:
     A, B = _both(kin, *loop.ends)
     kind, D, apart = loop.kind, B.p - A.p, B.v - A.v
     moves, turns = _squares(A.velocities, B.velocities, A.swept(D)), _squares(A.turns, B.turns)
@@ -190,7 +192,8 @@ def _loop(kin: Kinematics, loop: Loop) -> Iterator[tuple[str, Row]]:
             moment, moment_dot = cross(f, D), cross(f_dot, D) + cross(f, apart)
             yield label, Row([Action(A, moment, -f, moment_dot, -f_dot), Action(B, e=f, e_dot=f_dot)], moves)
     elif kind == "distance":
-        e, e_dot = D / loop.length, apart / loop.length
+        length = loop.length if isinstance(loop, Loop) else captured_length(loop)
+        e, e_dot = D / length, apart / length
         yield "", Row([Action(A, e=-e, e_dot=-e_dot), Action(B, e=e, e_dot=e_dot)], moves)
     if kind in ("parallel", "hinge", "cylinder"):
         g = B.R @ loop.axis
@@ -206,23 +209,24 @@ def _loop(kin: Kinematics, loop: Loop) -> Iterator[tuple[str, Row]]:
             yield f"turn {label}", Row([Action(A, c=-c, c_dot=-c_dot), Action(B, c=c, c_dot=c_dot)], turns)
 
 
-def _rolling(kin: Kinematics, roll: Rolling) -> Iterator[tuple[str, Row]]:
-    """The material of the wheel at its lowest point moves as that of the ground."""
-    W, G = _both(kin, roll.wheel, roll.ground)
+def _touching(kin: Kinematics, marker: str, touch: Rolling | Contact) -> Iterator[tuple[str, Row]]:
+    """The material of a body at its lowest point moves as that of the ground."""
+    W, G = _both(kin, marker, touch.ground)
     n = G.R[:, 2]
     n_dot = cross(G.w, n)
-    if roll.shape == "sphere":
-        down, down_dot = n * -roll.radius, n_dot * -roll.radius
-    else:
-        axis = W.R @ roll.axis
+    down, down_dot = _NONE, _NONE
+    if touch.shape == "sphere":
+        down, down_dot = n * -touch.radius, n_dot * -touch.radius
+    elif touch.shape == "disc":
+        axis = W.R @ touch.axis
         axis_dot = cross(W.w, axis)
         side, side_dot = cross(axis, n), cross(axis_dot, n) + cross(axis, n_dot)
         square = side @ side
-        by = roll.radius / sqrt(square)
+        by = touch.radius / sqrt(square)
         down = cross(axis, side) * by
         down_dot = (cross(axis_dot, side) + cross(axis, side_dot)) * by - down * ((side @ side_dot) / square)
     lever, lever_dot = W.p + down - G.p, W.v + down_dot - G.v
-    spun = {j: w * roll.radius for j, w in W.turns.items()}
+    spun = {} if touch.radius is None else {j: w * touch.radius for j, w in W.turns.items()}
     moves = _squares(W.velocities, spun, G.velocities, G.swept(lever))
     for label, k in (("height", 2), ("slip x", 0), ("slip y", 1)):
         e = G.R[:, k]

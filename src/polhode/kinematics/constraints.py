@@ -26,8 +26,9 @@ from polhode.graph import (
     substitute,
     symbol,
     vector,
+    zeros,
 )
-from polhode.model import Coupling, KnifeEdge, Loop, Relation, Rolling
+from polhode.model import Constraint, Contact, Coupling, KnifeEdge, Latch, Loop, Relation, Rolling
 from polhode.spatial import Pose, Twist
 
 from .motion import Motion
@@ -139,7 +140,7 @@ def joined(a: Constraints, b: Constraints) -> Constraints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
     """A residual of positions, of speeds, or of both, and the velocities that it compares."""
 
     label: str
@@ -159,22 +160,27 @@ def constrain(kin: Motion) -> Constraints:
 
 
 def _constrained(kin: Kinematics) -> Constraints:
-    rows: list[tuple[str, _Row]] = []
-    for constraint in kin.model.constraints:
-        if isinstance(constraint, Loop):
-            found: Iterable[_Row] = _loop(kin, constraint)
-        elif isinstance(constraint, Relation):
-            found = [_relation(kin, constraint)]
-        elif isinstance(constraint, Coupling):
-            found = [_relation(kin, constraint.relation())]
-        elif isinstance(constraint, KnifeEdge):
-            V = kin.velocity(constraint.marker, axes="marker")
-            found = [_Row("", None, constraint.axis @ V.v, V.v)]
-        elif isinstance(constraint, Rolling):
-            found = _rolling(kin, constraint)
-        else:
-            raise TypeError(f"{constraint.what}: nothing says what rows a {type(constraint).__name__} has.")
-        rows += [(constraint.name, row) for row in found]
+    return stacked(kin, [(c.name, row) for c in kin.model.holding for row in rows_of(kin, c)])
+
+
+def rows_of(kin: Kinematics, constraint: Constraint) -> list[Row]:
+    """The rows of a constraint that stays 0."""
+    if isinstance(constraint, Loop):
+        return loop_rows(kin, constraint)
+    if isinstance(constraint, Relation):
+        return [_relation(kin, constraint)]
+    if isinstance(constraint, Coupling):
+        return [_relation(kin, constraint.relation())]
+    if isinstance(constraint, KnifeEdge):
+        V = kin.velocity(constraint.marker, axes="marker")
+        return [Row("", None, constraint.axis @ V.v, V.v)]
+    if isinstance(constraint, Rolling):
+        return touching_rows(kin, constraint.wheel, constraint)
+    raise TypeError(f"{constraint.what}: nothing says what rows a {type(constraint).__name__} has.")
+
+
+def stacked(kin: Kinematics, rows: list[tuple[str, Row]]) -> Constraints:
+    """Rows, each with the name of its constraint, as one set."""
     zero = as_expr(0)
     return Constraints(
         kinematics=kin,
@@ -199,29 +205,44 @@ def _groups(rows: Iterable[tuple[str, Matrix]]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _loop(kin: Kinematics, loop: Loop) -> list[_Row]:
+def loop_rows(kin: Kinematics, loop: Loop | Latch, length: Expr | None = None, turned: Matrix | None = None) -> list[Row]:
+    """The rows of a loop; of a latch with the length and the turn from a to b where it engaged."""
     (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
     d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
+    length = loop.length if isinstance(loop, Loop) else length
     across = list(zip("xy", across_of(loop.axis), strict=True))
     moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
-    rows: list[_Row] = []
+    rows: list[Row] = []
     if kind in ("point", "hinge", "weld"):
         _, own = kin.frame(kin.carrier_of_both(*loop.ends))
         apart = own.R.T @ (B.p - A.p)  # in the axes of the body, as both poses are in its link
-        rows += [_Row(label, e, None, moves) for label, e in zip(_XYZ, apart, strict=True)]
+        rows += [Row(label, e, None, moves) for label, e in zip(_XYZ, apart, strict=True)]
     elif kind in ("axis", "cylinder", "slider"):
-        rows += [_Row(f"off {label}", v @ d, None, moves) for label, v in across]
+        rows += [Row(f"off {label}", v @ d, None, moves) for label, v in across]
     elif kind == "plane":
-        rows.append(_Row("", loop.axis @ d, None, moves))
+        rows.append(Row("", loop.axis @ d, None, moves))
     elif kind == "distance":
-        rows.append(_Row("", (d @ d - loop.length * loop.length) / (2 * loop.length), None, moves))
+        rows.append(Row("", (d @ d - length * length) / (2 * length), None, moves))
     if kind in ("parallel", "hinge", "cylinder"):
-        turned = R @ loop.axis
-        rows += [_Row(f"tilt {label}", v @ turned, None, turns) for label, v in across]
+        there = R @ loop.axis
+        rows += [Row(f"tilt {label}", v @ there, None, turns) for label, v in across]
     elif kind in ("orientation", "slider", "weld"):
         w = V_B.w - R.T @ V_A.w
-        rows += [_Row(f"turn {label}", e, rate, turns) for label, e, rate in zip(_XYZ, _turn(R), w, strict=True)]
+        apart = _turn(R if turned is None else turned.T @ R)
+        rows += [Row(f"turn {label}", e, rate, turns) for label, e, rate in zip(_XYZ, apart, w, strict=True)]
     return rows
+
+
+def apart(kin: Kinematics, a: str, b: str) -> tuple[Matrix, Matrix, Matrix]:
+    """The way from marker a to b and the turn, in the axes of a, and the velocities that their distance compares."""
+    (A, V_A), (B, V_B) = _apart(kin, a, b)
+    d = A.R.T @ (B.p - A.p)
+    return d, A.R.T @ B.R, vector([*V_A.v, *V_B.v, *cross(V_A.w, d)])
+
+
+def captured_length(latch: Latch) -> Expr:
+    """The symbol of the distance of two markers where a latch engaged."""
+    return symbol(f"{latch.name}: distance where it engaged")
 
 
 def _turn(R: Matrix) -> list[Expr]:
@@ -264,33 +285,35 @@ def across_of(axis: Matrix) -> tuple[Matrix, Matrix]:
     return a, cross(axis, a)
 
 
-def _relation(kin: Kinematics, relation: Relation) -> _Row:
+def _relation(kin: Kinematics, relation: Relation) -> Row:
     speeds = {symbol(name) for name in kin.model.speeds}
     if not free_symbols(relation.value) & speeds:
-        return _Row("", relation.value)
-    return _Row("", None, substitute(relation.value, kin.quasi) if kin.quasi else relation.value)
+        return Row("", relation.value)
+    return Row("", None, substitute(relation.value, kin.quasi) if kin.quasi else relation.value)
 
 
-def _rolling(kin: Kinematics, roll: Rolling) -> list[_Row]:
-    """The height of the lowest point is 0, and its material has no velocity.
+def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:
+    """The height of the lowest point, and the velocity of its material against the ground.
 
     side = axis x n, of length cos(lean), keeps its digits where a disc is nearly flat.
     """
-    wheel, ground = kin.pose(roll.wheel), kin.pose(roll.ground)
+    body, ground, radius = kin.pose(marker), kin.pose(touch.ground), touch.radius
     n = ground.R[:, 2]
-    if roll.shape == "sphere":
-        fall, down = roll.radius, n * -roll.radius
-    else:
-        axis = wheel.R @ roll.axis
+    fall, down = as_expr(0), zeros(3)
+    if touch.shape == "sphere":
+        fall, down = radius, n * -radius
+    elif touch.shape == "disc":
+        axis = body.R @ touch.axis
         side = cross(axis, n)
         upright = sqrt(side @ side)
-        fall, down = roll.radius * upright, cross(axis, side) * (roll.radius / upright)
-    touch = wheel.p + down
-    V, G = kin.velocity(roll.wheel), kin.velocity(roll.ground)
-    slip = V.v + cross(V.w, down) - G.v - cross(G.w, touch - ground.p)
-    height = n @ (wheel.p - ground.p) - fall
-    (_, V_W), (_, V_G) = _apart(kin, roll.wheel, roll.ground)
-    lever = ground.R.T @ (touch - ground.p)
-    moves = vector([*V_W.v, *(V_W.w * roll.radius), *V_G.v, *cross(V_G.w, lever)])
-    rows = [_Row(f"slip {a}", None, ground.R[:, k] @ slip, moves) for k, a in enumerate("xy")]
-    return [_Row("height", height, n @ slip, moves), *rows]
+        fall, down = radius * upright, cross(axis, side) * (radius / upright)
+    lowest = body.p + down
+    V, G = kin.velocity(marker), kin.velocity(touch.ground)
+    slip = V.v + cross(V.w, down) - G.v - cross(G.w, lowest - ground.p)
+    height = n @ (body.p - ground.p) - fall
+    (_, V_B), (_, V_G) = _apart(kin, marker, touch.ground)
+    lever = ground.R.T @ (lowest - ground.p)
+    swept = () if radius is None else V_B.w * radius
+    moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, lever)])
+    rows = [Row(f"slip {a}", None, ground.R[:, k] @ slip, moves) for k, a in enumerate("xy")]
+    return [Row("height", height, n @ slip, moves), *rows]

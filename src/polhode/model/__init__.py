@@ -10,20 +10,26 @@ from .joint import Joint, Limits, Part, compound, joint
 from .model import TIME, Model, Report
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
 from .states import State
+from .switched import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
 
 __all__ = [
     "TIME",
     "WORLD",
     "Body",
+    "Brake",
     "Builder",
+    "Clutch",
     "Constraint",
+    "Contact",
     "Coupling",
     "Element",
     "Faults",
     "Force",
     "Joint",
     "KnifeEdge",
+    "Latch",
     "Limits",
+    "Lock",
     "Loop",
     "Marker",
     "MarkerWrench",
@@ -34,9 +40,11 @@ __all__ = [
     "Relation",
     "Report",
     "Rolling",
+    "Rope",
     "SpeedForce",
     "SpringDamper",
     "State",
+    "Stop",
     "compound",
     "cylindrical",
     "free",

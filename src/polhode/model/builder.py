@@ -34,12 +34,12 @@ class Builder:
     └─ bob [revolute theta, mass m]
     """
 
-    def __init__(self, name: str = "model", gravity: Any = GRAVITY, literal: bool = False) -> None:
+    def __init__(self, name: str = "model", gravity: Any = GRAVITY, literal: bool = False, limits: str = "stop") -> None:
         if not isinstance(name, str) or not name.strip():
             raise fault(f"Model: name is {name!r:.60}, expected text.")
         self.name = name
         self.gravity = values.entries(gravity, 3, f"Model {name!r}: gravity")
-        self.literal = literal
+        self.literal, self.limits = literal, limits
         self.bodies: list[Body] = []
         self.markers: list[Marker] = []
         self.forces: list[Force] = []
@@ -160,6 +160,7 @@ class Builder:
         known = {
             "coordinate": dict.fromkeys(name for joint in joints for name in joint.coordinates()),
             "speed": dict.fromkeys(name for joint in joints for name in joint.speeds()),
+            "joint": dict.fromkeys(joint.name for joint in joints if joint.nu),
         }
         for part in self.short:
             check_names(part, known, faults)
@@ -178,6 +179,7 @@ class Builder:
             constraints=tuple(self.constraints),
             states=tuple(self.states),
             notes=tuple(self.notes),
+            limits=self.limits,
             literal=self.literal,
         )
 

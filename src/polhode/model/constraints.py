@@ -41,7 +41,8 @@ class Coupling(Constraint):
 
     def relation(self) -> Relation:
         """The same as an expression that stays zero."""
-        return Relation(name=self.name, value=symbol(self.coordinate) - self.ratio * symbol(self.of) - self.offset)
+        value = symbol(self.coordinate) - self.ratio * symbol(self.of) - self.offset
+        return Relation(name=self.name, value=value, active=self.active)
 
 
 @element
@@ -110,7 +111,7 @@ class Gear(Constraint):
 
     def stands_for(self) -> Constraint:
         a, b = map(symbol, self.ends)
-        return Relation(name=self.name, value=a - self.ratio * b)
+        return Relation(name=self.name, value=a - self.ratio * b, active=self.active)
 
 
 @element
@@ -126,7 +127,7 @@ class Law(Constraint):
     value: Expr = fields.scalar(of="anything")
 
     def stands_for(self) -> Constraint:
-        return Relation(name=self.name, value=symbol(self.coordinate) - self.value)
+        return Relation(name=self.name, value=symbol(self.coordinate) - self.value, active=self.active)
 
 
 @element

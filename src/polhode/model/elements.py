@@ -114,17 +114,28 @@ class Force(Element):
         return ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint(Element):
-    """What a machine keeps while it moves."""
+    """What a machine keeps while it moves.
 
-    __slots__ = ()
+    active : whether it holds from the start; simulations engage and release it
+    law    : "equal" for what stays 0 while it holds; others may let go by themselves
+    """
+
     title = "Constraint"
+    law: ClassVar[str] = "equal"
+    active: bool = fields.flag(True)
     depends = ": its numbers depend on {}, expected constants. Write it as an expression that stays 0."
 
     @property
     def rows(self) -> int:
         """How many equations it has, whether or not they are independent."""
         return 1
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds as declared, whatever the motion; the others are candidates."""
+        return self.active and self.law == "equal"
 
 
 ELEMENTS: dict[str, type[Element]] = {}  # by table
@@ -152,7 +163,7 @@ def titled(table: str) -> str:
 def _signature(kind: type[Element]) -> Signature:
     """How the builder's method is called."""
     found = [(arg, spec) for name, spec in kind.specs.items() for arg in spec.args or (name,)]
-    rows = [(arg, None if s.when else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
+    rows = [(arg, None if s.when or s.optional else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
     rows = [*rows, ("name", "")] if kind.named else [("name", Parameter.empty), *rows]
     many = len(rows) if kind.positional is None else kind.positional
     optional = next((i for i, (_, usual) in enumerate(rows) if usual is not Parameter.empty), many)

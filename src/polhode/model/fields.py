@@ -13,18 +13,20 @@ from . import values
 from .errors import closest, fault
 from .expression import Symbols, parse
 
-NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to something of the model
+NAMES = ("marker", "coordinate", "speed", "joint")  # kinds of fields that refer to something of the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """What a field holds.
 
-    kind         : "marker", "coordinate", "speed", "scalar", "vector", "axis", "choice" or "flag"
+    kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag"
     usual        : value where none is given; None where one must be
+    optional     : nothing need be given, and then there is none
     args         : what the builder calls the members of a pair
     key          : what TOML calls it, if not as the field
     least, above : bounds of a number
+    most         : beside `least`, the largest
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
     text         : the text of an expression will do
     options      : of a choice
@@ -33,10 +35,12 @@ class Spec:
 
     kind: str
     usual: Any = None
+    optional: bool = False
     args: tuple[str, ...] = ()
     key: str = ""
     least: float | None = None
     above: float | None = None
+    most: float | None = None
     of: str = "constants"
     text: bool = False
     options: tuple[str, ...] = ()
@@ -44,6 +48,8 @@ class Spec:
 
     def made(self, value: Any, what: str) -> Any:
         """What the field holds, from what a user gave."""
+        if value is None and self.optional:
+            return None
         match self.kind:
             case "scalar":
                 text = self.text and isinstance(value, str)
@@ -59,7 +65,7 @@ class Spec:
                 raise fault(f"{what} is {value!r:.60}, expected {known}.")
             case "flag" if not isinstance(value, bool):
                 raise fault(f"{what} is {value!r:.60}, expected true or false.")
-            case "marker" | "coordinate" | "speed":
+            case "marker" | "coordinate" | "speed" | "joint":
                 wrong = [name for name in (value if self.args else (value,)) if not isinstance(name, str)]
                 if wrong:
                     raise fault(f"{what} is {wrong[0]!r:.60}, expected the name as text.")
@@ -67,15 +73,19 @@ class Spec:
 
     def entries(self, value: Any) -> list[Expr]:
         """The expressions of what the field holds."""
+        if value is None:
+            return []
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
 
     def belongs(self, others: Mapping[str, Any]) -> bool:
         """Whether the field has a meaning beside the others."""
         return self.when is None or others[self.when[0]] == self.when[1]
 
-    def outside(self, e: Expr) -> str | None:
+    def outside(self, e: Expr | None) -> str | None:
         """Say how a number is beyond its bounds."""
-        x = e.number
+        x = None if e is None else e.number
+        if x is not None and self.most is not None and not self.least <= x <= self.most:  # type: ignore[operator]
+            return f"{x:g}, expected a number from {self.least:g} to {self.most:g}"
         if x is not None and self.least is not None and x < self.least:
             return f"{x:g}, expected {self.least:g} or more"
         if x is not None and self.above is not None and not x > self.above:
@@ -100,6 +110,11 @@ def markers(*args: str) -> Any:
 def coordinate() -> Any:
     """The name of a coordinate."""
     return _spec("coordinate")
+
+
+def joint() -> Any:
+    """The name of a joint, or of the body on it."""
+    return _spec("joint")
 
 
 def speed() -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from polhode.graph import Expr, Matrix, diff, free_symbols, substitute, symbol, topological
+from polhode.graph import Expr, Matrix, as_expr, diff, free_symbols, substitute, symbol, topological
 from polhode.spatial import Pose
 
 from . import values
@@ -18,6 +18,7 @@ from .constraints import Coupling, Relation
 from .elements import Constraint, Element, Force
 from .errors import Faults, closest, fault
 from .states import State
+from .switched import Stop
 from .tree import draw
 from .values import scalar
 
@@ -36,6 +37,7 @@ class Model:
     constraints : couplings, loops, rolling and other laws that hold while the machine moves
     states      : what is not motion and changes by a law of its own
     notes       : what a reader left out or found doubtful
+    limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
 
     Build one with `Builder`, or read one with `load`.
@@ -49,6 +51,7 @@ class Model:
     constraints: tuple[Constraint, ...] = ()
     states: tuple[State, ...] = ()
     notes: tuple[str, ...] = ()
+    limits: str = "stop"
     literal: bool = False
 
     def __post_init__(self) -> None:
@@ -99,6 +102,30 @@ class Model:
     def laws(self) -> list[Expr]:
         """Every expression of forces, constraints and states."""
         return [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
+
+    @property
+    def holding(self) -> tuple[Constraint, ...]:
+        """The constraints that hold as declared, whatever the motion."""
+        return tuple(c for c in self.constraints if c.holds)
+
+    @cached_property
+    def candidates(self) -> tuple[Constraint, ...]:
+        """The others: what commands engage, what lets go by itself, and the limits of joints as stops."""
+        return (*(c for c in self.constraints if not c.holds), *(self.limit_stops if self.limits == "stop" else ()))
+
+    @cached_property
+    def limit_stops(self) -> tuple[Stop, ...]:
+        """The limits of the joints' coordinates as stops."""
+        joints = [body.joint for body in self.bodies if body.joint.limits]
+        rows = [pair for joint in joints for pair in zip(joint.coordinates(), joint.limits, strict=True)]
+        found = []
+        for name, limit in rows:
+            bounds = [x if x is not None and abs(x) < float("inf") else None for x in (limit.lower, limit.upper)]
+            if bounds != [None, None]:
+                low, high = (None if x is None else as_expr(x) for x in bounds)
+                zero = as_expr(0)
+                found.append(Stop(name=f"limit of {name}", coordinate=name, lower=low, upper=high, restitution=zero))
+        return tuple(found)
 
     @property
     def couplings(self) -> tuple[Coupling, ...]:
@@ -191,19 +218,17 @@ class Model:
                 f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
                 "Simulations hold that; M, c and tau leave both free."
             )
-        if rows := [(c.name, c.rows) for c in self.constraints if not isinstance(c, Coupling)]:
+        if rows := [(c.name, c.rows) for c in self.holding if not isinstance(c, Coupling)]:
             shown = [f"{name!r} {n}" for name, n in rows[:8]] + ["..."] * (len(rows) > 8)
             findings.append(
                 f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
                 f"Simulations hold them; M, c and tau leave all {self.nu} speeds free."
             )
-        joints = [body.joint for body in self.bodies if body.joint.limits]
-        limits = [pair for joint in joints for pair in zip(joint.coordinates(), joint.limits, strict=True)]
-        bounds = [(name, x) for name, a in limits for x in (a.lower, a.upper, a.speed, a.effort)]
-        limited = [*dict.fromkeys(name for name, x in bounds if x is not None and abs(x) < float("inf"))]
-        if limited:
-            shown = [*map(repr, limited[:8])] + ["..."] * (len(limited) > 8)
-            findings.append(f"Limits of {', '.join(shown)} are kept, but do not act in simulations.")
+        if self.limit_stops:
+            names = [stop.coordinate for stop in self.limit_stops]
+            shown = [*map(repr, names[:8])] + ["..."] * (len(names) > 8)
+            how = "are stops in simulations" if self.limits == "stop" else "are kept, but do not act in simulations"
+            findings.append(f"Limits of {', '.join(shown)} {how}.")
         return Report(self.name, tuple(findings))
 
     def __str__(self) -> str:
@@ -245,7 +270,7 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Frame": [*model.frames],
         "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
         "Force": [force.name for force in model.forces],
-        "Constraint": [constraint.name for constraint in model.constraints],
+        "Constraint": [c.name for c in (*model.constraints, *(model.limit_stops if model.limits == "stop" else ()))],
         # not model.coordinates, which would keep the order that bodies have now
         "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
         + [state.name for state in model.states],
@@ -326,6 +351,7 @@ def _check_references(model: Model, faults: Faults) -> None:
         "marker": dict.fromkeys([WORLD, *model.frames]),
         "coordinate": dict.fromkeys(model.coordinates),
         "speed": dict.fromkeys(model.speeds),
+        "joint": dict.fromkeys(body.joint.name for body in model.bodies if body.joint.nu),
     }
     hosts = rigid_hosts(model.bodies, model.markers)
     for marker in model.markers:
@@ -338,6 +364,15 @@ def _check_references(model: Model, faults: Faults) -> None:
         check_names(part, known, faults)
         for text in part.faults():
             faults.add(text)
+    stops = [c for c in model.constraints if isinstance(c, Stop)]
+    for name, times in Counter(c.coordinate for c in (*stops, *(model.limit_stops if model.limits == "stop" else ()))).items():
+        if times > 1:
+            faults.add(
+                f"Coordinate {name!r} has {times} stops, expected one law for it. Leave out all but one, or the "
+                'limits of the joints with limits="ignore".'
+            )
+    if model.limits not in ("stop", "ignore"):
+        faults.add(f'Model {model.name!r}: limits is {model.limits!r:.60}, expected "stop" or "ignore".')
     for name, times in Counter(c.coordinate for c in model.couplings).items():
         if times > 1:
             faults.add(f"Coordinate {name!r} has {times} couplings, expected one. Make the others constraints.")

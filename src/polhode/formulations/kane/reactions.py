@@ -122,8 +122,8 @@ def _seen(kin: Kinematics, cut: int, beyond: set[int]) -> dict[int, Pose]:
 def _along(kin: Motion, cut: int, body: Body) -> Matrix:
     """Slopes of the constraints by the six auxiliary speeds, (m, 6)."""
     base, model = kin.joints, kin.model
-    if all(isinstance(c, Coupling) for c in model.constraints):
-        return zeros(len(model.constraints), 6)
+    if all(isinstance(c, Coupling) for c in model.holding):
+        return zeros(len(model.holding), 6)
     small = [symbol(f"auxiliary {body.name} {i}") for i in range(12)]
     relaxed = _relaxed(base, cut, small)
     psi = jacobian(constrain(relaxed).psi, small[6:])

@@ -1,0 +1,152 @@
+"""Constraints that come and go, as rows, and the law of each row.
+
+    equal       phi = 0, or psi = 0, while it is engaged
+    unilateral  0 <= phi  perpendicular  lam >= 0
+    tangent     |lam| <= grip lam_N where it sticks; lam = -bound lam_N psi / |psi| where it slides
+    bounded     the same with a grip and a bound of its own: brakes and clutches with a capacity
+
+What a latch ties together depends on where it engages: the symbols in `captured` take the values
+that their expressions have there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from polhode.graph import Expr, Matrix, as_expr, free_symbols, matrix, sqrt, substitute, symbol
+from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Lock, Rope, Stop
+
+from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, stacked, touching_rows
+from .motion import Motion
+from .tree import Kinematics
+
+_ZERO = as_expr(0)
+EQUAL, UNILATERAL, TANGENT = 0, 1, 2  # as in the complementarity of kernels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Law:
+    """How a row holds.
+
+    kind        : EQUAL, UNILATERAL or TANGENT
+    size        : rows of a tangent set, at its first row; else 0
+    of          : the row, counted from this one, whose reaction bounds a tangent set; 0 where its bound is its own
+    bound, grip : of a tangent set, where it slides and where it sticks
+    restitution : of a unilateral row
+    """
+
+    kind: int = EQUAL
+    size: int = 0
+    of: int = 0
+    bound: Expr = _ZERO
+    grip: Expr = _ZERO
+    restitution: Expr = _ZERO
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """Rows of what comes and goes.
+
+    rows     : as those of other constraints
+    laws     : of each row
+    captured : for the rows of a constraint, the symbols that take values where it engages, and their expressions
+    """
+
+    rows: Constraints
+    laws: tuple[Law, ...]
+    captured: tuple[tuple[str, Expr, Expr], ...]
+
+    def __len__(self) -> int:
+        return len(self.laws)
+
+    def expressions(self) -> list[Expr]:
+        """Every expression of the laws."""
+        return [e for law in self.laws for e in (law.bound, law.grip, law.restitution)]
+
+
+def candidates(kin: Motion) -> Candidates:
+    """Write what comes and goes as rows, in the speeds of the motion."""
+    base = kin.joints
+    found = [(c.name, *each) for c in base.model.candidates for each in _rows(base, c)]
+    rows = stacked(base, [(name, row) for name, row, _ in found])
+    laws = tuple(replace(law, **{k: _written(kin, getattr(law, k)) for k in ("bound", "grip", "restitution")})
+                 for _, _, law in found)  # fmt: skip
+    captured = tuple((c.name, s, e) for c in base.model.candidates for s, e in _captured(base, c))
+    if kin is not base:
+        compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
+        rows = replace(rows, kinematics=kin, own=kin.written(rows.own), compared=compared)
+    return Candidates(rows=rows, laws=laws, captured=captured)
+
+
+def _written(kin: Motion, e: Expr) -> Expr:
+    """A law in the speeds of the motion."""
+    return substitute(e, kin.quasi) if free_symbols(e) & set(kin.quasi) else e
+
+
+def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
+    if isinstance(c, Stop):
+        q, law = symbol(c.coordinate), Law(kind=UNILATERAL, restitution=c.restitution)
+        for label, gap in (("lower", c.lower and q - c.lower), ("upper", c.upper and c.upper - q)):
+            if gap is not None:
+                yield Row(label, gap), law
+    elif isinstance(c, Rope):
+        d, _, moves = apart(kin, *c.ends)
+        yield Row("", (c.length * c.length - d @ d) / (2 * c.length), None, moves), Law(
+            kind=UNILATERAL, restitution=c.restitution
+        )
+    elif isinstance(c, Contact):
+        height, *slips = touching_rows(kin, c.marker, c)
+        yield height, Law(kind=UNILATERAL, restitution=c.restitution)
+        if c.friction is not None:
+            grip = c.friction if c.static is None else c.static
+            for k, slip in enumerate(slips):
+                yield slip, Law(kind=TANGENT, size=2 * (k == 0), of=-1 - k, bound=c.friction, grip=grip)
+    elif isinstance(c, Lock):
+        joint = next(body.joint for body in kin.model.bodies if body.joint.name == c.joint)
+        for name in joint.speeds():
+            v = symbol(name)
+            yield Row(name if joint.nu > 1 else "", None, kin.quasi.get(v, v)), Law()
+    elif isinstance(c, Brake | Clutch):
+        names = (c.speed,) if isinstance(c, Brake) else c.ends
+        speeds = [kin.quasi.get(symbol(name), symbol(name)) for name in names]
+        slip = speeds[0] if isinstance(c, Brake) else speeds[0] - c.ratio * speeds[1]
+        law = Law() if c.capacity is None else Law(kind=TANGENT, size=1, bound=c.capacity, grip=c.capacity)
+        yield Row("", None, slip), law
+    elif isinstance(c, Latch):
+        yield from ((row, Law()) for row in _latched(kin, c))
+    else:
+        yield from ((row, Law()) for row in rows_of(kin, c))
+
+
+def _latched(kin: Kinematics, latch: Latch) -> Iterator[Row]:
+    """The rows of a loop, less what they were where the latch engaged."""
+    for row in loop_rows(kin, latch, captured_length(latch), _captured_turn(latch)):
+        tied = row.label.startswith("turn") or latch.kind == "distance"
+        assert row.phi is not None
+        yield row if tied else replace(row, phi=row.phi - _captured_at(latch, row.label))
+
+
+def _captured_at(latch: Latch, label: str) -> Expr:
+    return symbol(f"{latch.name}: {label} where it engaged")
+
+
+def _captured_turn(latch: Latch) -> Matrix:
+    return matrix([[symbol(f"{latch.name}: turn {i}{j} where it engaged") for j in "xyz"] for i in "xyz"])
+
+
+def _captured(kin: Kinematics, c: Constraint) -> Iterator[tuple[Expr, Expr]]:
+    """The symbols that a latch captures, with what they are."""
+    if not isinstance(c, Latch):
+        return
+    d, R, _ = apart(kin, *c.ends)
+    if c.kind == "distance":
+        yield captured_length(c), sqrt(d @ d)
+        return
+    turn = _captured_turn(c)
+    for row in loop_rows(kin, c, _ZERO, turn):
+        if not row.label.startswith("turn"):
+            assert row.phi is not None
+            yield _captured_at(c, row.label), row.phi
+    if c.kind in ("orientation", "slider", "weld"):
+        yield from zip(turn.entries, R.entries, strict=True)
