@@ -14,6 +14,7 @@ Numba is imported when the first function that uses one of these is compiled.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any
@@ -26,11 +27,15 @@ class Intrinsic:
              `intrinsic` takes it
     """
 
+    plain: Callable[..., Any] | None = None  # the same for functions that run as Python
+
     def __init__(self, define: Callable[..., Any]) -> None:
         self.define = define
         update_wrapper(self, define)
 
     def __call__(self, *args: Any) -> Any:
+        if self.plain is not None:
+            return self.plain(*args)
         raise TypeError(f"{self.define.__name__} is for functions that Numba compiles. Call it in one under @njit.")
 
     def __deepcopy__(self, memo: Any) -> Intrinsic:
@@ -73,3 +78,12 @@ def invoke(typing_context: Any, address: Any, *arrays: Any) -> Any:
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+def _call(address: int, *arrays: Any) -> None:
+    """The same from Python."""
+    pointers = [array.ctypes.data for array in arrays]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(int(address))(*pointers)
+
+
+invoke.plain = _call

@@ -23,7 +23,7 @@ from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane, reaction
 from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
 from polhode.graph.printing import READABLE
-from polhode.kinematics import Constraints, Motion, constrain
+from polhode.kinematics import Candidates, Constraints, Motion, candidates, constrain
 from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model
 
@@ -153,9 +153,17 @@ class Equations:
         """The symbols that need a value before anything can be computed, in order of name."""
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([*self.constraints.phi, *self.constraints.own])
+        switched = self.candidates
+        found |= free_symbols([*switched.rows.phi, *switched.rows.own, *switched.expressions()])
+        found -= {s for _, s, _ in switched.captured}
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
         return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """Rows of what comes and goes: what commands engage, what can only push, what bears only so much."""
+        return candidates(self.kinematics)
 
     @cached_property
     def constraints(self) -> Constraints:

@@ -46,7 +46,7 @@ class FactorRows:
     Raises ZeroDivisionError where M is singular at every state.
     """
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: Motion, direct: bool = True) -> None:
         M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows.psi)
         factored = LDL(M)
         half = [factored.half(row) for row in J.rows()]
@@ -61,13 +61,13 @@ class FactorRows:
         entries_b = [e for row in B for e in row if e != 0]
         entries_l = [e for column in factored.lower for e in column.values()]
         inertias = [M[j, j] for j in range(n)]
-        direct = _direct(W, r, B, g, factored) if 0 < m <= FEW else None
-        if direct is not None and not _is_independent(direct[:m], rho2):
-            direct = None
-        self.direct = direct is not None
+        solved = _direct(W, r, B, g, factored) if direct and 0 < m <= FEW else None
+        if solved is not None and not _is_independent(solved[:m], rho2):
+            solved = None
+        self.direct = solved is not None
         self.rows: list[Expr] = [
             *motion.carried, *g, *r, *(e for row in W for e in row), *entries_b, *entries_l,
-            *factored.pivot, *inertias, *rho2, *motion.rows.moving, *(direct or ()),
+            *factored.pivot, *inertias, *rho2, *motion.rows.moving, *(solved or ()),
         ]  # fmt: skip
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector
+from polhode.graph import Constant, Expr, Matrix, as_expr, diff_along, evaluate, free_symbols, substitute, symbol, vector
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
-from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
+from polhode.kernels.mode import Switching, make_switching
+from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import acting
+from polhode.kinematics.candidates import Law
 from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
 from polhode.model.errors import closest
@@ -29,7 +31,7 @@ from .slopes import slope_rows
 # the least of its reference that a row must have of its own: files round geometry to six digits and
 # more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
 GEOMETRIC, GIVEN = 1e-5, 1e-12
-WORK = ("input", "own", "constraints")  # whose work is counted, where there is any
+WORK = ("input", "own", "losses", "constraints")  # whose work is counted, where there is any
 MOST = 8  # programs that a dynamics remembers, the one used last the longest
 _MAKING = Lock()
 _STEP = symbol("size of a step")
@@ -77,8 +79,9 @@ class Program:
     ) -> None:
         eq = dynamics.equations
         self.dynamics, self.equations, self.laws, self.stepping = dynamics, eq, laws or {}, stepping
-        self.constraints = eq.constraints
-        self.base, self.held = _in_joints(eq)
+        self.candidates = eq.candidates
+        self.constraints = joined(eq.constraints, eq.candidates.rows) if len(eq.candidates) else eq.constraints
+        self.base, self.held = _in_joints(eq, self.constraints)
         self.tau = fresh("tau", eq)
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         speeds = dict(zip(eq.u, self.tau, strict=True))
@@ -87,7 +90,8 @@ class Program:
         self._acting = rows = acting(self.constraints)
         self._closing = rows if self.held is self.constraints else acting(self.held)
         powers = _powers(eq, tau if driven or laws else None)
-        self.work = (*powers, "constraints") if rows.moving else tuple(powers)
+        losses = ("losses",) if len(eq.candidates) else ()
+        self.work = (*powers, *losses, *(("constraints",) if rows.moving else ()))
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
         D = damping_matrix(eq.kinematics) if stepping else None
@@ -103,39 +107,49 @@ class Program:
         if len(self.constraints):
             M = eq.M if D is None else eq.M + D * _STEP
             motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
-            self.table = self._compile("table", native.table_rows(motion), forced=True)
+            self.table = self.compiled("table", native.table_rows(motion), forced=True)
             try:
-                self._rows = native.FactorRows(motion)
-                self.factors = self._compile("factors", self._rows.rows, forced=True)
+                self._rows = native.FactorRows(motion, direct=not len(eq.candidates))
+                self.factors = self.compiled("factors", self._rows.rows, forced=True)
             except ZeroDivisionError:  # links without mass: the table serves them
                 pass
-        else:
+        if not len(eq.constraints):
             nq = len(eq.q)
             udot = accelerations(eq, tau, None if D is None else D * _STEP)
             if D is not None and "own" in powers:
                 carried[-1] = carried[-1] + _lost(D, eq.u, udot)
             flow = [*carried[:nq], *udot, *carried[nq:]]
-            self.flow = self._compile("flow", flow, forced=True)
-        self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
+            flow += [as_expr(0)] * (len(self.x) - len(flow))  # the work of what does not hold
+            self.flow = self.compiled("flow", flow, forced=True)
+        self.rates = self.moves = self.compiled("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self._compile(
+            self.residuals = self.compiled(
                 "residuals", native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
             )
         if self.base is not eq.kinematics:
-            self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
+            self.moves = self.compiled("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
-                self.closure = self._compile("closure", native.closure_rows(self.base, self.held, self._closing))
+                self.closure = self.compiled("closure", native.closure_rows(self.base, self.held, self._closing))
 
-    def _compile(
+    def compiled(
         self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
     ) -> Function:
         p = [symbol(name) for name in self.dynamics.parameters]
-        p = [*p, _STEP] if self.stepping else p or [symbol("no parameter")]
+        p = [*p, *([_STEP] if self.stepping else []), *(s for _, s, _ in self.candidates.captured)]
+        p = p or [symbol("no parameter")]
         inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
         return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
+
+    def guards(self, values: Sequence[Expr]) -> Function:
+        """The call (t, x, rate, p) -> values and their rates, of conditions that are watched."""
+        rate = vector([symbol(f"rate {i}") for i in range(len(self.x))])
+        quasi = self.equations.kinematics.quasi
+        values = [substitute(e, quasi) if free_symbols(e) & set(quasi) else e for e in values]
+        rates = [diff_along(e, [*self.x, TIME], [*rate, as_expr(1)]) for e in values]
+        return self.compiled("guards", [*values, *rates], rate=rate)
 
     @cached_property
     def slopes(self) -> Function | None:
@@ -153,7 +167,7 @@ class Program:
         udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
         rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, held)
         given = {"lam": lam} if len(lam) else {}
-        return None if rows is None else self._compile("slopes", rows, forced=True, rate=rate, **given)
+        return None if rows is None else self.compiled("slopes", rows, forced=True, rate=rate, **given)
 
     @property
     def sloping(self) -> tuple[int, int]:
@@ -164,16 +178,18 @@ class Program:
     @cached_property
     def law(self) -> Function | None:
         """The call (t, x, p) -> the forces that the laws give, None without any."""
-        return self._compile("law", list(self.laws.values())) if self.laws else None
+        return self.compiled("law", list(self.laws.values())) if self.laws else None
 
     def given(self, p: np.ndarray, step: float | None) -> np.ndarray:
         """What native code takes as p, (..., n): parameters, the size of a step where it counts, not nothing."""
-        more = [step] if self.stepping else [] if p.shape[-1] else [0.0]
+        more = [*([step] if self.stepping else []), *[1.0] * len(self.candidates.captured)]
+        more = more or ([] if p.shape[-1] else [0.0])
         return np.concatenate([p, np.broadcast_to(np.array(more, dtype=float), (*p.shape[:-1], len(more)))], axis=-1)
 
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
         h, m = len(self.held), len(self.constraints)
+        p = self._complete(p)
         at = np.asarray(t, dtype=float)[..., None]
         found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self._whole(x), p)
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
@@ -185,7 +201,7 @@ class Program:
         held, rows, far = self._closing, self._acting, native.extents(self.base)
         positions = [*self.held.phi, *native.only(held.J, self.held.holonomic), *held.reference.entries, *far]
         near = far if self.base is self.equations.kinematics else [as_expr(1)] * len(self.equations.u)
-        return self._compile("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
+        return self.compiled("assembly", [*positions, *rows.psi, *rows.J.entries, *rows.reference.entries, *near])
 
     def assembled(self, t: float, x: np.ndarray, p: np.ndarray, positions: bool) -> tuple[np.ndarray, ...]:
         """Residuals (m,), J (m, n), E (m, n) and extents (n,) of positions, or of speeds."""
@@ -250,6 +266,13 @@ class Program:
         known |= dict(zip(map(symbol, self.dynamics.parameters), map(float, p), strict=False))
         return np.array([float(evaluate(state.start, known)) for state in self.equations.model.states])
 
+    def _complete(self, p: Any) -> np.ndarray:
+        """Parameters with what constraints capture where they engage, where that is not there yet."""
+        p = np.zeros(0) if p is None else np.asarray(p, dtype=float)
+        known = len(self.dynamics.parameters) + self.stepping
+        missing = max(known + len(self.candidates.captured), 1) - p.shape[-1]
+        return np.concatenate([p, np.ones((*p.shape[:-1], missing))], axis=-1) if missing > 0 else p
+
     def _whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""
         missing = len(self.x) - x.shape[-1]
@@ -267,14 +290,17 @@ class Program:
         control: int = 0,
         active: Iterable[str] | None = None,
         implicit: bool = False,
+        switched: bool = False,
+        guards: tuple[Function | None, int] = (None, 0),
     ) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
 
         implicit : whether derivatives will be needed
+        switched : whether constraints come and go; guards : conditions that are watched beside them, and how many
         """
         codes = [
             self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves,
-            self.slopes if implicit else None,
+            self.slopes if implicit else None, self.laws_of_rows, self.capture, guards[0],
         ]  # fmt: skip
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(
@@ -283,12 +309,64 @@ class Program:
             counted=len(self.x) - len(self.work),
             code=np.array([control, *addresses], dtype=np.int64),
             tau=np.zeros(len(self.tau)) if tau is None else np.array(tau, dtype=float),
-            p=np.zeros(1) if p is None or not len(p) else np.array(p, dtype=float),
+            p=np.array(self._complete(p), dtype=float),
             units=np.array(self.quaternions(), dtype=np.int64),
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
             constrained=self._constrained(active) if len(self.held) else None,
+            switching=self._switching(guards[1]) if switched else None,
         )
+
+    def _switching(self, guards: int) -> Switching:
+        """Room for a mode of constraints that come and go, and for guards."""
+        m, first, names = len(self.constraints), len(self.equations.constraints), self.groups
+        made = make_switching(
+            rows=m, groups=len(names), guards=guards, captures=len(self.candidates.captured), n=len(self.equations.u)
+        )
+        laws = [Law()] * first + list(self.candidates.laws)
+        parts: dict[str, Any] = {
+            "kind": [law.kind for law in laws],
+            "size": [law.size for law in laws],
+            "of": [i + law.of if law.of else -1 for i, law in enumerate(laws)],
+            "group": [names.index(name) for name in self.constraints.names],
+            "holonomic": self.constraints.holonomic,
+            "engaged": [name in self.declared for name in names],
+            "owner": [names.index(name) for name, _, _ in self.candidates.captured],
+        }
+        for name, values in parts.items():
+            made.view(name)[...] = values
+        places = made.places[0]
+        places["captured_at"] = len(self.dynamics.parameters) + self.stepping
+        work = len(self.x) - len(self.work)
+        places["losses"] = work + self.work.index("losses") if "losses" in self.work else -1
+        return made
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The names of constraints that can be engaged and released, in the order of their rows."""
+        return tuple(dict.fromkeys(self.constraints.names))
+
+    @cached_property
+    def declared(self) -> set[str]:
+        """Those of them that the model declares as active."""
+        model = self.equations.model
+        return {c.name for c in (*model.constraints, *model.candidates) if c.active}
+
+    @cached_property
+    def laws_of_rows(self) -> Function | None:
+        """The call (t, x, p) -> bound, grip and restitution of all rows, (3 m,); None where nothing comes and goes."""
+        if not len(self.constraints):
+            return None
+        zeros = [as_expr(0)] * len(self.equations.constraints)
+        laws = self.candidates.laws
+        columns = ([law.bound for law in laws], [law.grip for law in laws], [law.restitution for law in laws])
+        return self.compiled("laws", [e for column in columns for e in (*zeros, *column)])
+
+    @cached_property
+    def capture(self) -> Function | None:
+        """The call (t, x, p) -> what constraints capture where they engage."""
+        captured = self.candidates.captured
+        return self.compiled("capture", [e for _, _, e in captured]) if captured else None
 
     def _constrained(self, active: Iterable[str] | None) -> Constrained:
         held, found = self.held, self._rows
@@ -310,6 +388,7 @@ class Program:
         parts |= {"joint_bodies": native.bodies(self.base)} if self.closure else {}
         parts["bodies"] = native.bodies(self.equations.kinematics)
         made.places[0]["all"], made.places[0]["closing_all"] = on.all(), all(held.holonomic)
+        made.places[0]["reacting"] = len(self.candidates) > 0
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
             parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}
@@ -322,13 +401,18 @@ class Program:
     def holding(self, active: Iterable[str] | None) -> set[str]:
         """The names of the constraints that hold; None for those that the model declares, all."""
         if active is None:
-            return set(self.held.names)
+            return set(self.held.names) - {c.name for c in self.equations.model.candidates}
         chosen = {active} if isinstance(active, str) else set(active)
         known = list(dict.fromkeys(self.constraints.names))
         for name in chosen:
             if name not in known:
                 raise KeyError(f"active: there is no constraint {name!r}. {closest(name, known)}")
-        return chosen | set(self.held.names[len(self.constraints) :])
+        return chosen | set(self._embedded_names)
+
+    @cached_property
+    def _embedded_names(self) -> tuple[str, ...]:
+        """The constraints that are embedded in the speeds, and cannot be released."""
+        return tuple(name for name in dict.fromkeys(self.held.names) if name not in self.constraints.names)
 
 
 def _starts(lists: Sequence[Sequence[int]]) -> np.ndarray:
@@ -352,13 +436,15 @@ def _lost(D: Matrix, u: Matrix, udot: Matrix) -> Expr:
     return found
 
 
-def _in_joints(eq: Equations) -> tuple[Kinematics, Constraints]:
+def _in_joints(eq: Equations, constraints: Constraints) -> tuple[Kinematics, Constraints]:
     """The kinematics in the speeds of the joints, and in them the constraints and what is embedded in positions."""
     kin = eq.kinematics
     if not isinstance(kin, InSpeeds):
-        return kin.joints, eq.constraints
+        return kin.joints, constraints
     every = constrain(kin.joints)
     free = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
+    if len(eq.candidates):
+        free = joined(free, candidates(kin.joints).rows)
     # rows that repeat the speeds of others may contradict their positions
     embedded = joined(kin.speeds.embedded, kin.speeds.repeated)
     return kin.joints, joined(free, selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))

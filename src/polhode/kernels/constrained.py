@@ -64,8 +64,9 @@ WHOLES: dict[str, tuple[str, ...]] = {
 
 # whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
 # began, and where its step did; whether the factors are those of a state nearby; rows chosen in them among
-# the speeds and among positions, or one of the next two; rows of the last elimination; ANY
-STATE = "all closing_all rank started nearby count count_q eliminated any".split()
+# the speeds and among positions, or one of the next two; rows of the last elimination; ANY; whether no row holds
+# or slides; whether reactions are always wanted
+STATE = "all closing_all rank started nearby count count_q eliminated any idle reacting".split()
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 

@@ -33,6 +33,7 @@ from .machine import (
     bring_to_length,
 )
 from .rows import gather, mark, scale
+from .sliding import friction_power, slide
 from .stepping import copy, fill
 from .views import part, square
 
@@ -44,6 +45,7 @@ FAIR = 1e-6  # the same of speeds
 NEAR = 1e-11  # residuals that are this small need no new factors
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
 FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
+NOTHING_SLIDES = -1
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
 
 
@@ -89,11 +91,15 @@ def forget(h: Any) -> None:
 def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> int:
     """The rate of change where constraints hold: by the factors of M, or by embedding."""
     s = h.places[0]
-    if not s.rows:
+    if not s.rows or (s.idle and m.code[FLOW]):
         invoke(m.code[FLOW], m.time, x, m.tau, m.p, dx, m.work)
         return OK
+    rest(m.switching, dx)
     if m.code[FACTORS]:
-        _factor(m, h, x)
+        factor_at(m, h, x)
+        status = _slid(m, h, m.switching, x, dx)
+        if status != NOTHING_SLIDES:
+            return status
         if s.direct and s.all and s.nearby and (settled or s.rows <= s.rank) and _is_whole(h):
             if settled:
                 s.rank = s.rows
@@ -119,12 +125,56 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
     return _embedded(m, h, x, dx, settled)
 
 
+@inlined
+def _slid(m: Any, h: Any, w: Any, x: np.ndarray, dx: np.ndarray) -> int:
+    """The rate of change where rows slide, by the factors at hand; NOTHING_SLIDES where none does."""
+    if w is None:
+        return NOTHING_SLIDES
+    if w.places[0].sliding == 0:
+        return NOTHING_SLIDES
+    return _sliding(m, h, w, x, dx)
+
+
+@helper
+def _sliding(m: Any, h: Any, w: Any, x: np.ndarray, dx: np.ndarray) -> int:
+    s, v = h.places[0], w.places[0]
+    if not s.nearby or not slide(m, h, w, x, dx[m.nq : m.nq + m.nu]):
+        return SINGULAR
+    carry(m, part(h.real, s.f_carried, s.carried), dx)
+    dx[v.losses] = friction_power(h, w)
+    if s.moving:
+        _add_power(part(w.real, v.lam, s.rows), part(h.real, s.f_moving, s.moving), dx)
+    return OK
+
+
+@inlined
+def rest(w: Any, dx: np.ndarray) -> None:
+    """Let friction have no power."""
+    if w is not None:
+        if w.places[0].losses >= 0:
+            dx[w.places[0].losses] = 0.0
+
+
+@helper
+def reacted(h: Any, w: Any) -> None:
+    """Write the reactions of all rows at the state that was evaluated last, where nothing slides."""
+    s, v = h.places[0], w.places[0]
+    lam = part(w.real, v.lam, s.rows)
+    if s.count < 0:
+        copy(part(h.real, s.lam, s.rows), lam)
+        return
+    fill(lam, 0.0)
+    _, found, chosen = room(h, s.F, s.lam_f, s.chosen)
+    for k in range(s.count):
+        lam[chosen[k]] = found[k]
+
+
 @helper
 def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, settled: bool) -> bool:
     """Write the accelerations and reactions by the factors of M; False where these do not decide which rows hold."""
     if not m.code[FACTORS]:
         return False
-    _factor(m, h, x)
+    factor_at(m, h, x)
     return _solved(h, udot, settled)
 
 
@@ -176,7 +226,7 @@ def carry(m: Any, carried: np.ndarray, dx: np.ndarray) -> None:
 
 
 @inlined
-def _factor(m: Any, h: Any, x: np.ndarray) -> None:
+def factor_at(m: Any, h: Any, x: np.ndarray) -> None:
     """Have the factors of a state."""
     s = h.places[0]
     invoke(m.code[FACTORS], m.time, x, m.tau, m.p, part(h.real, s.f_carried, 1), m.work)
@@ -234,7 +284,7 @@ def _embedded(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -> i
             if not abs(h.real[i]) < np.inf:
                 return NOT_FINITE
         return SINGULAR
-    if s.moving:
+    if s.moving or s.reacting:
         _react(h, rank, udot)
     d = part(h.real, s.d, s.n)
     for j in range(s.n):
@@ -448,7 +498,7 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
     used = part(h.whole, s.used_q if positions else s.used, s.held)
     if m.code[FACTORS]:
         if not s.nearby:
-            _factor(m, h, x)
+            factor_at(m, h, x)
         apart = positions and not s.closing_all
         places = (s.F_q, s.lam_q, s.chosen_q) if apart else (s.F, s.lam_f, s.chosen)
         F, lam, chosen = room(h, places[0], places[1], places[2])

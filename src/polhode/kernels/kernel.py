@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable
 from functools import cached_property, partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+import numpy as np
 
 from . import shipped
 from .arguments import layout, pack
@@ -14,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 _lock = threading.Lock()
+PLAIN = bool(os.environ.get("POLHODE_PLAIN_KERNELS"))  # run kernels as the Python they are: slow, to look inside
 
 
 class Kernel(Generic[P, R]):
@@ -32,6 +36,8 @@ class Kernel(Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> R:
+        if PLAIN:
+            return self.function(*map(_plain, args), **named)
         return self.bind(*args, **named)()
 
     def bind(self, *args: P.args, **named: P.kwargs) -> Callable[[], R]:
@@ -39,6 +45,8 @@ class Kernel(Generic[P, R]):
 
         It sees what is written into the arrays later; numbers stay as they are now.
         """
+        if PLAIN:
+            return partial(self.function, *map(_plain, args))
         if named or len(args) != len(self._names):
             raise TypeError(f"Kernel {self.name!r} takes {', '.join(self._names)}, in this order and without names.")
         values = [float(a) if real and type(a) is int else a for a, real in zip(args, self._reals, strict=True)]
@@ -104,6 +112,28 @@ class Kernel(Generic[P, R]):
 
     def __deepcopy__(self, memo: Any) -> Kernel[P, R]:
         return self  # Numba copies the code it works on, with what it refers to
+
+
+class _Record:
+    """The one record of an array, with its fields as attributes."""
+
+    def __init__(self, array: Any) -> None:
+        object.__setattr__(self, "array", array)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.array[name][0].item()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.array[name][0] = value
+
+
+def _plain(value: Any) -> Any:
+    """An argument for a kernel that runs as Python."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return (_Record(value),)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_plain, value))
+    return value
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, explicit, stiff
+from . import across, events, explicit, stiff
 from .hold import is_pulled_far, start
 from .kernel import inlined, kernel
 from .machine import OK, TORN
 from .record import begin, is_due, record
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
-from .stepping import DONE, FULL, MORE, Array, Room, weigh
+from .stepping import DONE, EVENT, FULL, MORE, Array, Room, weigh
 from .tableaus import (
     DOP853,
     DOPRI5,
@@ -119,6 +119,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         if status != OK:
             return int(status)
 
+        watch_from(m, m.constrained, m.switching, run, x, room)
+
         # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
         start(m.constrained, False)
         error = across.attempt(method.gauss, rule.last, m, m.constrained, run, x, room)
@@ -137,7 +139,15 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
                     status = TORN
                 error = judge(rule, m.counted, status, run, x, room)
 
-        # the step is good; what happens between its ends is read off its polynomial
+        # the step is good, up to the first event in it
+        if status == OK:
+            status = _watch(method, m, m.constrained, m.switching, run, x, room)
+            if status == EVENT:
+                return EVENT  # where the step starts
+            if status != OK:
+                return int(status)
+
+        # what happens between its ends is read off its polynomial
         if is_due(run, grid):
             status = dense(method, m, run, x, room)
         if status == OK:
@@ -145,7 +155,46 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         if status != OK:
             return int(status)
         conclude(rule, error, run, x, room)
+        if run.event:
+            return EVENT
+        if run.halt:
+            run.halt = 0
+            return MORE
     return DONE
+
+
+@inlined
+def watch_from(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> None:
+    """Know what must stay above 0 where a step starts."""
+    if w is not None:
+        events.ready(m, h, w, run, x, room.stages[0])
+
+
+@inlined
+def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    """Look for events in a step that is good, and take it anew up to the first; OK, or what went wrong.
+
+    EVENT where it happens at once, so that no step is taken.
+    """
+    run.event = 0
+    if w is None:
+        return OK
+    last = method.rule.last
+    status = events.look(m, h, w, run, x, room, last)
+    if status != OK or not run.event:
+        return int(status)
+    status = dense(method, m, run, x, room)
+    if status != OK or not events.locate(m, h, w, run, x, room):
+        return int(status)
+    for _ in range(5):
+        if run.h <= 4e-15 * abs(run.t) or run.h <= 0.0:
+            return EVENT
+        start(h, True)
+        run.across = 0
+        status = attempt(method, m, run, x, room)
+        if status != OK or events.is_there(m, h, w, run, room, last):
+            break
+    return int(status)
 
 
 @inlined

@@ -14,11 +14,12 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from .constrained import Constrained
+from .mode import Switching
 from .kernel import inlined
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
-CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES, SLOPES = range(9)  # code
+CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES, SLOPES, LAWS, CAPTURE, GUARDS = range(12)  # code
 
 
 class Machine(NamedTuple):
@@ -32,6 +33,7 @@ class Machine(NamedTuple):
     time    : (1,), the time given to native code
     work    : for native code
     constrained : None without constraints; loops are compiled apart for such machines
+    switching   : None where no constraint comes and goes; the same
     """
 
     nq: int
@@ -44,6 +46,7 @@ class Machine(NamedTuple):
     time: np.ndarray
     work: np.ndarray
     constrained: Constrained | None
+    switching: Switching | None = None
 
 
 @inlined

@@ -16,8 +16,8 @@ from .kernel import helper, inlined
 
 Array = np.ndarray
 
-# what `advance` returns: at the stop; budget used up; record of steps full; the step became too small
-DONE, MORE, FULL, COLLAPSE = 0, 1, 2, 13
+# what `advance` returns: at the stop; budget used up; record of steps full; at an event; the step became too small
+DONE, MORE, FULL, EVENT, COLLAPSE = 0, 1, 2, 3, 13
 
 _KINDS: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64}
 
@@ -51,6 +51,8 @@ class Run(ctypes.Structure):
     tries: int  # attempts that failed since the last step
     cause: int  # of the last failure
     beside: int  # attempts that failed for what only adds up
+    event: int  # 1 if the step in hand ends in an event
+    halt: int  # 1 to return after the step in hand
 
     _fields_ = tuple((name, _KINDS[kind]) for name, kind in __annotations__.items())
 
@@ -173,6 +175,19 @@ def between(x: Array, r: Array, theta: float, out: Array) -> None:
         for j in range(last - 1, -1, -1):
             value = r[j, i] + value * (theta if j % 2 else 1.0 - theta)
         out[i] = x[i] + theta * value
+
+
+@helper
+def slope(x: Array, r: Array, theta: float, h: float, out: Array) -> None:
+    """Evaluate the derivative of the polynomial of a step by time."""
+    last = len(r) - 1
+    for i in range(x.size):
+        value, rate = r[last, i], 0.0
+        for j in range(last - 1, -1, -1):
+            by = theta if j % 2 else 1.0 - theta
+            rate = rate * by + (value if j % 2 else -value)
+            value = r[j, i] + value * by
+        out[i] = (value + theta * rate) / h
 
 
 @helper

@@ -120,3 +120,12 @@ def fill_array(
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
     populate_array(made, data=data, shape=shape, strides=strides, itemsize=size, meminfo=owner)
+
+
+def _less_plain(target: Any, source: Any, factor: float, first: int, last: int) -> None:
+    target[first:last] -= factor * source[first:last]
+
+
+part.plain = lambda array, first, size: array[first : first + size]
+square.plain = lambda array, first, rows, columns: array[first : first + rows * columns].reshape(rows, columns)
+less.plain = _less_plain

@@ -124,7 +124,9 @@ class Model:
             if bounds != [None, None]:
                 low, high = (None if x is None else as_expr(x) for x in bounds)
                 zero = as_expr(0)
-                found.append(Stop(name=f"limit of {name}", coordinate=name, lower=low, upper=high, restitution=zero))
+                found.append(
+                    Stop(name=f"limit of {name}", coordinate=name, lower=low, upper=high, restitution=zero, active=True)
+                )
         return tuple(found)
 
     @property

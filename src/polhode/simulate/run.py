@@ -31,6 +31,7 @@ def simulate(
     longest: float = np.inf,
     t0: float = 0.0,
     z0: Any = None,
+    switches: Any = (),
     reacting: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
@@ -62,6 +63,7 @@ def simulate(
         "atol": atol,
         "longest": longest,
         "z0": z0,
+        "switches": switches,
     }
     found = simulated(dynamics, q0, u0, t_end, output=output, t0=t0, reacting=reacting, progress=progress, **options)
     warn(found.outcome)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,10 +15,11 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
 from polhode.kernels.loop import advance, room_of
-from polhode.kernels.machine import NOT_FINITE
-from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
+from polhode.kernels.machine import CONTROL, NOT_FINITE
+from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
+from polhode.trajectory.events import Events
 
 from .asked import is_number, method_of, movable, times, tolerances
 from .assemble import parameters_of, values_of
@@ -26,10 +28,14 @@ from .inputs import numbers, read_inputs
 from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
-from .warning import warn
+from .switchboard import Switchboard, SwitchError
+from .switches import At, When, checked_switches, guard_of
+from .warning import SimulationWarning, warn
 from .watching import watching
 
 _SETTABLE = ("q", "u", "z", "tau")
+LIVELOCK = 1000  # events at one time, after which a run ends
+ENDED, STOPPED, LIVELOCKED = -1, -2, -3  # beside what the loop returns
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 
 
@@ -61,6 +67,7 @@ class Simulation:
         longest: float = np.inf,
         t0: float = 0.0,
         z0: Any = None,
+        switches: Sequence[At | When] = (),
         _driven: bool = True,  # whether forces may act, so that their work is counted
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
@@ -72,7 +79,13 @@ class Simulation:
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
-        self._machine = self._program.machine(self._inputs.constant, values, implicit=implicit)
+        self._switches = checked_switches(switches)
+        switched = bool(len(self._program.candidates) or self._switches)
+        guards = [guard_of(switch, eq) for switch in self._switches if isinstance(switch, When)]
+        watched = self._watched = self._program.guards([value for value, _ in guards]) if guards else None
+        self._machine = self._program.machine(
+            self._inputs.constant, values, implicit=implicit, switched=switched, guards=(watched, len(guards))
+        )
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -83,18 +96,20 @@ class Simulation:
         x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
         self._x = self._program.unit(x)
         begin(self._program, self._machine, t0, self._x)
+        self._board: Switchboard | None = None
+        self._running, self._implicit = False, implicit
+        self._still, self._last_event, self._switch_failure = 0, -np.inf, ""
+        if switched:
+            self._board = Switchboard(self._program, self._machine, self._x, self._switches)
+            self._board.rows.view("way")[:] = [way for _, way in guards]
+            self._check_open()
+            self._board.start(t0)
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        machine, state = self._machine, self._x
-        room = room_of(chosen, x.size, self._program.sloping if implicit else (0, 0))
-
-        def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
-            return advance.bind(chosen, machine, record, state, grid, rows, room)
-
+        self._chosen, self._record = chosen, record
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
-        self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
-        self._advance = self._each
+        self._bind()
         self._now.stop = t0
         self._each()
         self._stepping = self._changed = False  # whether `step` can go on at once; whether the state was set
@@ -186,6 +201,119 @@ class Simulation:
         now = self._now
         now.rated, now.tries, now.error, now.step = 0, 0, 0.0, now.step if self._fixed else 0.0
 
+    # what holds
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The constraints that hold or slide now, by name."""
+        return tuple(self._program.groups) if self._board is None else self._board.active()
+
+    @property
+    def mode(self) -> dict[str, str]:
+        """What every constraint does now, in a word: see `Event`."""
+        return dict.fromkeys(self._program.groups, "engaged") if self._board is None else self._board.mode()
+
+    @property
+    def events(self) -> Events:
+        """What happened so far."""
+        return Events(() if self._board is None else self._board.events)
+
+    def engage(self, *names: str) -> None:
+        """Engage constraints: at once, or, called while it runs by a control or another thread, after the step in hand.
+
+        Speeds change by the impulse that brings them along, M du = J^T Lam; positions stay.
+        """
+        self._command(names, ())
+
+    def release(self, *names: str) -> None:
+        """Release constraints, likewise; nothing jumps."""
+        self._command((), names)
+
+    def _command(self, engage: tuple[str, ...], release: tuple[str, ...]) -> None:
+        board = self._switched()
+        board.check((*engage, *release))
+        if self._running:
+            board.commands.append((engage, release))
+            self._now.halt = 1
+            return
+        self._switch(lambda: board.command(self.t, engage, release, "command"))
+
+    def strike(self, marker: str, impulse: Any) -> None:
+        """Strike a marker with an impulse from outside, in the axes of the world: three entries, N s; at once."""
+        found = np.asarray(impulse, dtype=float)
+        if found.shape != (3,) or not np.isfinite(found).all():
+            raise ValueError(f"strike: impulse is {impulse!r:.60}, expected three finite numbers, N s.")
+        if self._running:
+            raise RuntimeError("strike: the simulation is running. Strike between two runs or steps.")
+        given = {"p": self._values} if len(self._values) else {}
+        J = self.dynamics.jacobian(marker)(self.q, **given)[3:]
+        M = self.dynamics.mass_matrix(self.q, **given)
+        board = self._switched()
+        du = np.linalg.solve(M, J.T @ found)
+
+        def struck() -> None:
+            self._x[self._u] += du
+            board.command(self.t, (), (), f"strike at {marker}")
+
+        self._switch(struck)
+
+    def _switch(self, happen: Callable[[], Any]) -> Any:
+        """Let an event happen to the state now, which is recorded before and after."""
+        now = self._now
+        if not self._running:
+            self._resume()
+            self._changed = self._stepping = False
+        if now.every:
+            self._flush()
+            if self._recording.last < self.t:
+                self._recording.add(np.array([self.t]), self._x[None])
+        found = happen()
+        if now.every:
+            self._recording.add(np.array([self.t]), self._x[None])
+        now.rated, now.tries, now.error = 0, 0, 0.0
+        return found
+
+    def _switched(self) -> Switchboard:
+        """The switchboard; a machine whose constraints were all to stay is made ready for it."""
+        if self._board is None:
+            if not len(self._program.constraints):
+                raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
+            old = self._machine
+            machine = self._program.machine(old.tau, old.p, implicit=self._implicit, switched=True)
+            machine.code[CONTROL] = old.code[CONTROL]
+            self._machine = machine
+            self._inputs.connect(machine)
+            self._board = Switchboard(self._program, machine, self._x, ())
+            self._board.start(self.t)
+            self._bind()
+        assert self._board is not None
+        return self._board
+
+    def _bind(self) -> None:
+        """Lay out the loop for the machine."""
+        chosen, machine, record, state = self._chosen, self._machine, self._record, self._x
+        room = room_of(chosen, state.size, self._program.sloping if self._implicit else (0, 0))
+
+        def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
+            return advance.bind(chosen, machine, record, state, grid, rows, room)
+
+        self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
+        self._advance = self._each
+
+    def _check_open(self) -> None:
+        """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
+        assert self._board is not None
+        for name, gap in self._board.pressed():
+            stop = next((c for c in self.dynamics.equations.model.limit_stops if c.name == name), None)
+            if stop is None:
+                raise ValueError(
+                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, or "
+                    "declare it with active=False and engage it later."
+                )
+            self._board.leave_out(name)
+            text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
+            warnings.warn(f'{text} Start within them, or load with limits="ignore".', SimulationWarning, stacklevel=4)
+
     # motion
 
     def step(self) -> None:
@@ -198,8 +326,10 @@ class Simulation:
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
             self._now.stop = self._sampled()
+        if self._board is not None:
+            self._now.stop = min(self._now.stop, self._board.next_time())
         status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
-        if status != MORE or self._inputs.failure is not None:
+        if status != MORE or self._inputs.failure is not None or self._board is not None:
             self._look(status)
 
     def _look(self, status: int) -> None:
@@ -208,6 +338,9 @@ class Simulation:
             self._flush()
             status = self._advance()
         self._raise_failure()
+        if self._board is not None:
+            status = self._switch_now(status)
+            self._stepping = False
         if status not in (MORE, DONE):
             self._outcome, self._stepping = self._ended(status), False
             raise RuntimeError(str(self.outcome))
@@ -233,10 +366,12 @@ class Simulation:
         self._open(grid)
         began = time.perf_counter()
         status = MORE
+        self._running = True
         try:
             with suppress(KeyboardInterrupt), stoppable() as wish:
                 status = self._go(until, seen, lambda: wish.pressed)
         finally:
+            self._running = False
             self._close(status)
             self._seconds += time.perf_counter() - began
         if status == MORE:
@@ -252,9 +387,15 @@ class Simulation:
         while not stopped():
             if (stop := self._sampled()) == -np.inf:
                 return NOT_FINITE
+            if self._board is not None:
+                stop = min(stop, self._board.next_time())
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
             self._raise_failure()
+            if self._board is not None:
+                status = self._switch_now(status)
+                if status == ENDED:
+                    return status
             if status == FULL:
                 self._flush()
             elif status == MORE:
@@ -271,6 +412,32 @@ class Simulation:
                     return COLLAPSE
                 mark = steps, now.t
         return MORE
+
+    def _switch_now(self, status: int) -> int:
+        """Go through events, switches and commands that are due where the loop returned; its status, or what became.
+
+        ENDED where what a run was to wait for happened.
+        """
+        board = self._board
+        assert board is not None
+        try:
+            if status == EVENT:
+                self._still = self._still + 1 if self._now.t <= self._last_event else 0
+                self._last_event = self._now.t
+                if self._still > LIVELOCK:
+                    return LIVELOCKED
+                if self._switch(lambda: board.event(self.t)):
+                    return ENDED
+                status = MORE
+            for switch in board.due(self.t):
+                self._switch(lambda s=switch: board.command(self.t, s.engage, s.release, str(s)))
+            while board.commands:
+                engage, release = board.commands.popleft()
+                self._switch(lambda a=engage, b=release: board.command(self.t, a, b, "command"))
+        except SwitchError as error:
+            self._switch_failure = str(error)
+            return STOPPED
+        return status
 
     def _sampled(self) -> float:
         """Ask a sampled control if it is time; when to ask next, or -inf where it gave no number."""
@@ -335,11 +502,12 @@ class Simulation:
         if not self._recording.rows:
             self._recording.add(np.array([self.t]), self._x[None])
         t, x = self._recording.states()
-        m, tau = len(program.constraints), self._along(t, x, self._recording.forces(machine.tau))
+        m, tau = len(program.equations.constraints), self._along(t, x, self._recording.forces(machine.tau))
         residuals = None
         if len(program.held):
             phi, psi, _, _ = program.measured(t, x, machine.p)
-            residuals = np.hstack([np.where(program.constraints.holonomic, phi[:, :m], psi), phi[:, m:]])
+            rest = np.where(program.constraints.holonomic, phi[:, : len(program.constraints)], psi)
+            residuals = np.hstack([rest[:, :m], phi[:, len(program.constraints) :]])
         period = inputs.sampled.period if inputs.sampled else np.inf if self._recording.forces_changed else None
         return Trajectory(
             dynamics=program.dynamics,
@@ -348,7 +516,7 @@ class Simulation:
             u=x[:, self._u],
             z=x[:, self._z],
             tau=tau,
-            work_done=work_of(program, x),
+            work_done=work_of(program, x) + self._lost(t),
             parameters=self._values,
             outcome=self.outcome,
             statistics={
@@ -361,14 +529,23 @@ class Simulation:
             | ({"constraint rows": m, "independent": self._rank()} if m else {}),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and m else None,
-            constraint_names=program.held.labels,
+            constraint_names=(*program.equations.constraints.labels, *program.held.labels[len(program.constraints) :]),
+            events=self.events,
             sampled=None if period is None else (self._t0, period),
         )
+
+    def _lost(self, t: np.ndarray) -> np.ndarray:
+        """Work of impacts up to times, (k, 4), where it is not among the states."""
+        found = np.zeros((len(t), len(WORK)))
+        if "losses" not in self._program.work:
+            for event in self.events:
+                found[np.searchsorted(t, event.time, side="right") - (event.lost > 0 and event.time in t) :, 2] -= event.lost
+        return found
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The reactions at states, (k, m), whatever the method does to get from one to the next."""
         program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
-        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
+        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1][:, : len(program.equations.constraints)]
 
     def _rank(self) -> int:
         """How many rows of constraints are independent where the run is."""
@@ -385,6 +562,13 @@ class Simulation:
     def _ended(self, status: int) -> Outcome:
         """How the loop ended where it is now."""
         t, now = self.t, self._now
+        if status == ENDED:
+            return Outcome(finished=True, reason=f"{self.events[-1].why}: ended at t = {t:.6g} s.", time=t)
+        if status in (STOPPED, LIVELOCKED):
+            reason = self._switch_failure
+            if status == LIVELOCKED:
+                reason = f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(self.events[-1].what)}."
+            return Outcome(finished=False, reason=f"Stopped: {reason}", time=t)
         found = ending(self._program, self._machine, status, t, self._x, now.accepted, now.blamed)
         when, bad = self._inputs.not_finite or (-np.inf, "")
         if status != NOT_FINITE or when < t:

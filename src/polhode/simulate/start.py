@@ -14,9 +14,10 @@ def begin(program: Program, machine: Machine, t: float, x: np.ndarray) -> None:
     if machine.constrained is None:
         return
     phi, psi, reach, pace = program.measured(t, x, machine.p)
+    holds = machine.constrained.view("active")
     for what, rest, sizes in (("position", phi, reach), ("speed", psi, pace)):
-        for label, off, size in zip(program.held.labels, rest, sizes, strict=False):
-            if not abs(off) <= LOOSE * size:
+        for label, off, size, on in zip(program.held.labels, rest, sizes, holds, strict=False):
+            if on and not abs(off) <= LOOSE * size:
                 raise ValueError(
                     f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
                     "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."

@@ -15,6 +15,7 @@ from polhode.equations.inputs import fresh
 from polhode.model.errors import closest
 
 from . import audit, export, pictures, quantities
+from .events import Events, modes_at
 from .interpolate import Ends, hermite
 from .outcome import Outcome
 
@@ -33,7 +34,8 @@ class Trajectory:
     constraint_names : one for each row, (m,)
     sampled      : time of the first call and period of a sampled control, by which tau acts unchanged
     z            : (k, nz), states that are not motion
-    work_done    : (k, 3), see `work`, where the run counted it
+    work_done    : (k, 4), see `work`, where the run counted it
+    events       : what happened to constraints that come and go
 
     traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
     traj["reaction close.x"] a reaction of a constraint.
@@ -53,6 +55,7 @@ class Trajectory:
     sampled: tuple[float, float] | None = None
     work_done: np.ndarray | None = None
     z: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    events: Events = field(default_factory=Events)
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
@@ -61,7 +64,7 @@ class Trajectory:
         if not np.size(self.z):
             object.__setattr__(self, "z", np.zeros((k, len(eq.z))))
         shapes["z"] = (k, len(eq.z))
-        shapes |= {"reactions": (k, len(eq.constraints)), "work_done": (k, 3)}
+        shapes |= {"reactions": (k, len(eq.constraints)), "work_done": (k, 4)}
         if k == 0:
             raise ValueError("A trajectory needs at least one state, found none.")
         for name, shape in shapes.items():
@@ -73,6 +76,11 @@ class Trajectory:
                 raise ValueError(f"Trajectory: {name} has shape {array.shape}, expected {shape}.")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    @cached_property
+    def mode(self) -> dict[str, np.ndarray]:
+        """What every constraint that comes and goes did at the outputs, in words, (k,), by name: see `Event`."""
+        return modes_at(self.events, self.t)
 
     # names
 

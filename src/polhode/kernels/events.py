@@ -1,0 +1,320 @@
+"""Events: what must stay above 0 while a mode lasts, and where in a step it does not.
+
+    a gap that is open            phi             a row that slides    psi along its direction
+    a reaction that only pushes   lam             a guard              its value, by its sign
+    a row that sticks             grip lam_N - |lam_T|
+
+Each is looked at where a step ends, and where the rates of gaps, slides and guards say that it had a
+least value in between. The polynomial of the step locates what was crossed; then the step is taken
+anew, up to there, so the state at an event is not interpolated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polhode.compile.invoke import invoke
+
+from .hold import evaluate, reacted
+from .kernel import helper, inlined
+from .machine import GUARDS, LAWS, OK, RESIDUALS
+from .mode import CLOSED, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
+from .stepping import Array, Room, between, copy, slope
+from .views import part
+
+NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
+WEAK = 1e-10  # the same of reactions, of the largest there is
+NEVER = np.inf
+DIPS = 0.5  # of the lesser end: a least value in between, guessed by a cubic, that is less is looked for
+
+
+@inlined
+def is_watched(w: Any) -> bool:
+    return w is not None
+
+
+@helper
+def _cause(w: Any, k: int) -> int:
+    """What it means that entry k falls below 0; 0 where there is nothing to watch."""
+    v = w.places[0]
+    if k >= v.rows:
+        return GUARD
+    mode, kind = w.whole[v.mode + k], w.whole[v.kind + k]
+    if kind == UNILATERAL and w.whole[v.engaged + w.whole[v.group + k]]:
+        return CLOSED if mode == OFF else OPENED
+    if kind == TANGENT and w.whole[v.size + k] > 0:
+        return SLIPPED if mode == HELD else STUCK if mode == SLIDES else 0
+    return 0
+
+
+@helper
+def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array, rate: Array, forces: bool) -> None:
+    """Write what must stay above 0 at a state, and the rates that are known; NEVER where there is nothing.
+
+    forces : whether reactions at the state are known; else they are left out
+    """
+    s, v = h.places[0], w.places[0]
+    m.time[0] = t
+    invoke(m.code[RESIDUALS], m.time, y, m.p, part(h.real, s.phi, 1), m.work)
+    phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
+    lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
+    size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)
+    most = 0.0
+    if forces:
+        invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
+        for i in range(s.rows):
+            most = max(most, abs(lam[i]))
+    grip = part(w.real, v.grip, s.rows)
+    for i in range(s.rows):
+        cause = _cause(w, i)
+        value[i], rate[i], least[i] = NEVER, 0.0, NARROW * np.sqrt(reach2[i])
+        if cause == CLOSED:
+            value[i], rate[i] = phi[i], psi[i]
+        elif cause == STUCK:
+            value[i] = 0.0
+            for k in range(i, i + size[i]):
+                value[i] += psi[k] * slip[k]
+        elif cause and forces:
+            least[i] = WEAK * most
+            if cause == OPENED:
+                value[i] = lam[i]
+            else:
+                pull = 0.0
+                for k in range(i, i + size[i]):
+                    pull += lam[k] * lam[k]
+                value[i] = grip[i] * (lam[of[i]] if of[i] >= 0 else 1.0) - np.sqrt(pull)
+    if v.guards:
+        guard, guard_rate = part(w.real, v.guard, v.guards), part(w.real, v.guard_rate, v.guards)
+        invoke(m.code[GUARDS], m.time, y, dy, m.p, guard, m.work)
+        sign = part(w.whole, v.sign, v.guards)
+        for k in range(v.guards):
+            value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
+            w.real[v.least + v.rows + k] = 0.0
+
+
+@helper
+def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
+    """Look at what must stay above 0 where a step starts, unless that is known."""
+    v = w.places[0]
+    n = v.rows + v.guards
+    value, rate = part(w.real, v.value0, n), part(w.real, v.rate0, n)
+    if v.fresh:
+        sign, guard = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards)
+        guard_rate = part(w.real, v.guard_rate, v.guards)
+        _values(m, h, w, run.t, x, dx, value, rate, False)
+        for k in range(v.guards):
+            if sign[k] == 0:  # not known yet
+                leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
+                sign[k] = int(leads > 0.0) - int(leads < 0.0)
+                value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
+        v.fresh = 0
+    else:
+        copy(part(w.real, v.value, n), value)
+        copy(part(w.real, v.rate, n), rate)
+
+
+@helper
+def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> int:
+    """Look at a step that is good: run.event is 1 where it may not be taken whole. OK, or what went wrong."""
+    v, y = w.places[0], room.y
+    rate = room.errors[1] if last == 0 else room.stages[last]
+    if not run.arrived:
+        run.evaluations += 1
+        status = evaluate(m, run.end, y, rate, True)
+        if status != OK:
+            return int(status)
+        run.arrived = int(last > 0)
+    if v.sliding == 0:
+        reacted(h, w)
+    n = v.rows + v.guards
+    value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
+    _values(m, h, w, run.end, y, rate, value, rates, True)
+    run.event = 0
+    for k in range(n):
+        if _is_crossed(w, k) or _may_dip(w, k, run.h):
+            run.event = 1
+    if not run.event:
+        _turn(m, h, w)
+    return OK
+
+
+@helper
+def _turn(m: Any, h: Any, w: Any) -> None:
+    """Bring directions of slides, and signs of guards that were crossed the other way, up to date."""
+    s, v = h.places[0], w.places[0]
+    mode, size, psi, slip = part(w.whole, v.mode, s.rows), part(w.whole, v.size, s.rows), part(h.real, s.psi, s.rows), part(w.real, v.slip, s.rows)
+    for i in range(s.rows):
+        if mode[i] == SLIDES and size[i] == 2:
+            fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+            if fast > 0.0:
+                slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
+    sign, value = part(w.whole, v.sign, v.guards), part(w.real, v.value, v.rows + v.guards)
+    for k in range(v.guards):
+        if value[v.rows + k] < 0.0:
+            sign[k] = -sign[k]
+            value[v.rows + k] = -value[v.rows + k]
+            w.real[v.rate + v.rows + k] = -w.real[v.rate + v.rows + k]
+
+
+@helper
+def _counts(w: Any, k: int) -> bool:
+    """Whether an entry that falls below 0 is an event: not so a guard that is crossed the other way."""
+    v = w.places[0]
+    if k < v.rows:
+        return True
+    way, sign = w.whole[v.way + k - v.rows], w.whole[v.sign + k - v.rows]
+    return bool(way == 0 or way == -sign)
+
+
+@helper
+def _is_crossed(w: Any, k: int) -> bool:
+    v = w.places[0]
+    value, least = w.real[v.value + k], w.real[v.least + k]
+    if w.real[v.value0 + k] == NEVER and _cause(w, k) in (CLOSED, STUCK):
+        return False
+    return bool(value < -least and _counts(w, k))
+
+
+@helper
+def _may_dip(w: Any, k: int, h: float) -> bool:
+    """Whether rates say that an entry had a least value within the step, which may be below 0."""
+    v = w.places[0]
+    a, b, p, q = w.real[v.value0 + k], w.real[v.value + k], w.real[v.rate0 + k] * h, w.real[v.rate + k] * h
+    if not (a > 0.0 and b > 0.0 and p < 0.0 and q > 0.0 and a < NEVER and b < NEVER and _counts(w, k)):
+        return False
+    # the cubic with these ends, at the root of its slope
+    c2, c3 = 3.0 * (b - a) - 2.0 * p - q, 2.0 * (a - b) + p + q
+    inside = c2 * c2 - 3.0 * c3 * p
+    theta = -p / (c2 + np.sqrt(max(inside, 0.0)))
+    lowest = a + theta * (p + theta * (c2 + theta * c3))
+    return bool(lowest < DIPS * min(a, b))
+
+
+@helper
+def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k: int, forces: bool) -> float:
+    """The value of entry k within the step; its rate is in `rate`."""
+    v, y, dy = w.places[0], room.errors[0], room.errors[1]
+    n = v.rows + v.guards
+    r = room.polynomial
+    if run.across:
+        between(x, room.wide, theta, y)
+        slope(x, room.wide, theta, run.h, dy)
+    else:
+        between(x, r, theta, y)
+        slope(x, r, theta, run.h, dy)
+    t = run.t + theta * run.h
+    if forces:
+        run.evaluations += 1
+        if evaluate(m, t, y, dy, False) != OK:
+            return -NEVER
+        if v.sliding == 0:
+            reacted(h, w)
+    _values(m, h, w, t, y, dy, part(w.real, v.value, n), part(w.real, v.rate, n), forces)
+    return float(w.real[v.value + k])
+
+
+@helper
+def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
+    """Find the first event of a step that has a polynomial, and end the step there; False where there is none."""
+    v = w.places[0]
+    n = v.rows + v.guards
+    first, which = NEVER, -1
+    crossed, dips = part(w.whole, v.crossed, n), 0
+    for k in range(n):
+        crossed[k] = 1 if _is_crossed(w, k) else 2 if _may_dip(w, k, run.h) else 0
+    for k in range(n):
+        if crossed[k]:
+            cause = _cause(w, k)
+            theta = _root(m, h, w, run, x, room, k, cause in (OPENED, SLIPPED), crossed[k] == 2)
+            if theta < first:
+                first, which = theta, k
+    if which < 0:
+        run.event, v.fresh = 0, 1
+        return False
+    v.event, v.cause = which, _cause(w, which)
+    run.h *= first
+    run.end = run.t + run.h
+    return True
+
+
+@helper
+def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, dips: bool) -> float:
+    """Where in the step entry k becomes 0; NEVER if it does not."""
+    v = w.places[0]
+    a, b, least = 0.0, 1.0, w.real[v.least + k]
+    if dips:  # the least value is where the rate is 0
+        for _ in range(50):
+            c = 0.5 * (a + b)
+            value = _at(m, h, w, run, x, room, c, k, forces)
+            if value < 0.0:
+                break
+            if w.real[v.rate + k] < 0.0:
+                a = c
+            else:
+                b = c
+        if not value < -least:
+            return NEVER
+        a, b = 0.0, c
+    high = w.real[v.value0 + k]
+    if forces or not high > least:  # a value above 0 to start from
+        high = _at(m, h, w, run, x, room, 0.0, k, forces)
+        c = 0.5 * b
+        while not high > least and c > 1e-9:
+            high = _at(m, h, w, run, x, room, c, k, forces)
+            a = c
+            c *= 0.5
+        if not high > least:
+            return 0.0
+    low = _at(m, h, w, run, x, room, b, k, forces)
+    if not low < 0.0:
+        return b
+    # false position, where an end that stays counts half [Illinois]
+    small, stays = 1e-15 * (high - low), 0
+    for _ in range(80):
+        c = b - low * (b - a) / (low - high)
+        if not a < c < b:
+            c = 0.5 * (a + b)
+        value = _at(m, h, w, run, x, room, c, k, forces)
+        if value <= 0.0:
+            b, low = c, value
+            if stays < 0:
+                high *= 0.5
+            stays = -1
+        else:
+            a, high = c, value
+            if stays > 0:
+                low *= 0.5
+            stays = 1
+        if abs(value) <= small or b - a <= 1e-14:
+            return c
+    return b
+
+
+@helper
+def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
+    """Whether the step that was taken anew ends at the event; else run.h is corrected.
+
+    Its rate at the end is known, for gaps and guards.
+    """
+    v, y = w.places[0], room.y
+    n, k = v.rows + v.guards, v.event
+    rate = room.errors[1] if last == 0 else room.stages[last]
+    if not run.arrived:
+        run.evaluations += 1
+        if evaluate(m, run.end, y, rate, True) != OK:
+            return True
+        run.arrived = int(last > 0)
+    value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
+    if v.cause != CLOSED and v.cause != GUARD:
+        return True
+    _values(m, h, w, run.end, y, rate, value, rates, False)
+    if abs(value[k]) <= 0.01 * w.real[v.least + k] or not rates[k] < 0.0:
+        return True
+    by = -value[k] / rates[k]
+    if not abs(by) < 0.1 * run.h or abs(by) <= 4e-16 * abs(run.end):
+        return True
+    run.h += by
+    run.end = run.t + run.h
+    return False

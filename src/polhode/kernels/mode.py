@@ -1,0 +1,104 @@
+"""The mode of a machine whose constraints come and go: which rows hold, which slide, and what they need.
+
+As in `constrained`, two arrays and a record of what lies where in them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .complementarity import ints_for, room_for
+from .constrained import _shape
+
+Array = np.ndarray
+
+OFF, HELD, SLIDES = 0, 1, 2  # modes of a row
+EQUAL, UNILATERAL, TANGENT = 0, 1, 2  # kinds of laws
+
+# rows of all constraints; constraints; conditions that are watched beside them; values captured where
+# constraints engage; speeds; room of the complementarity
+SIZES = "rows groups guards captures n room ints".split()
+
+REALS: dict[str, tuple[str, ...]] = {
+    # native code: of each row, where it slides and where it sticks; of unilateral ones
+    "bound": ("rows",), "grip": ("rows",), "restitution": ("rows",),
+    # native code: values where a constraint engages; guards and their rates
+    "captured": ("captures",), "guard": ("guards",), "guard_rate": ("guards",),
+    # reactions at the last evaluation; the direction that a tangent set slides in
+    "lam": ("rows",), "slip": ("rows",),
+    # what must stay above 0, its rate where that is known, and the least that counts: of rows, then of guards;
+    # where a step starts and where it was looked at last
+    "value0": ("rows +guards",), "rate0": ("rows +guards",), "value": ("rows +guards",), "rate": ("rows +guards",),
+    "least": ("rows +guards",),
+    # an event: impulses, speeds before, energy that it took, when what comes to rest does so, rows of the solution
+    "impulse": ("rows",), "u_before": ("n",), "lost": ("1",), "rest": ("1",),
+    # complementarity: W without what rows that stay equal take up, what is given, reactions, laws, room
+    "A": ("rows", "rows"), "b": ("rows",), "c": ("rows",), "found": ("rows",), "mu": ("rows",), "mu_s": ("rows",),
+    "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
+}  # fmt: skip
+
+WHOLES: dict[str, tuple[str, ...]] = {
+    # of each row: its law, the rows of a tangent set at its first, the row that bounds it or -1, its constraint
+    "kind": ("rows",), "size": ("rows",), "of": ("rows",), "group": ("rows",), "mode": ("rows",),
+    # of each constraint: whether it may hold; what is wanted of it, 1 to engage, -1 to release
+    "engaged": ("groups",), "wanted": ("groups",),
+    # of each captured value: its constraint
+    "owner": ("captures",),
+    # of each guard: the sign that it has, or 0 before it is known; which way it counts, -1, 0 or 1
+    "sign": ("guards",), "way": ("guards",),
+    # rows of the complementarity: which they are, their laws, the states that they may have and have
+    "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
+    "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
+    # whether a row is about positions; what was crossed in a step, of rows and guards
+    "holonomic": ("rows",), "crossed": ("rows +guards",),
+}  # fmt: skip
+
+# how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
+# friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions were found;
+# whether the state was changed by an event
+STATE = "sliding equals captured_at losses event cause several fresh".split()
+
+# causes of an event
+NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START = range(8)
+
+
+class Places(ctypes.Structure):
+    """Sizes, where each part starts, and what is known of the last event; see above."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in (*SIZES, *REALS, *WHOLES, *STATE))
+
+
+class Switching(NamedTuple):
+    """The arrays with all parts, and the record, (1,), of Places."""
+
+    real: Array
+    whole: Array
+    places: Array
+
+    def view(self, name: str) -> Array:
+        """A part by its name."""
+        parts = REALS if name in REALS else WHOLES
+        shape = _shape(parts[name], {size: int(self.places[0][size]) for size in SIZES})
+        first = int(self.places[0][name])
+        source = self.real if name in REALS else self.whole
+        return source[first : first + math.prod(shape)].reshape(shape)
+
+
+def make_switching(**sizes: int) -> Switching:
+    """Room for a mode of these sizes."""
+    places = np.zeros(1, dtype=np.dtype(Places))
+    sizes["room"], sizes["ints"] = room_for(sizes["rows"]), ints_for(sizes["rows"])
+    for name in SIZES:
+        places[0][name] = sizes[name]
+    totals = []
+    for parts in (REALS, WHOLES):
+        first = 0
+        for name, terms in parts.items():
+            places[0][name] = first
+            first += math.prod(_shape(terms, sizes))
+        totals.append(max(first, 1))
+    return Switching(np.zeros(totals[0]), np.zeros(totals[1], dtype=np.int64), places)

@@ -1,0 +1,128 @@
+"""Accelerations where some rows slide: their reactions are given, by themselves or by the rows that press them.
+
+A tangent set slides in a direction d, with lam_T = -bound d, or -bound lam_N d where the reaction of row N
+presses it. With K from the rows that hold to these,
+
+    (W_hh + W_hs K) lam_h = -(r_h + W_hs s_0),   lam_s = s_0 + K lam_h.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polhode.compile.invoke import invoke
+
+from .condense import pick
+from .factors import push
+from .kernel import helper
+from .linear import factor, solve
+from .machine import LAWS, RESIDUALS
+from .mode import HELD, SLIDES
+from .stepping import copy
+from .views import part, square
+
+Array = np.ndarray
+
+CREEP = 1e-9  # 1/s, of the size that a row is measured by: slower is no direction
+
+
+@helper
+def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
+    """Write the directions that sliding sets have by psi; where that passed 0, as `slip` says they had.
+
+    So the motion goes on smoothly to where an event ends it.
+    """
+    s, v = h.places[0], w.places[0]
+    psi, reach2 = part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
+    mode, size = part(w.whole, v.mode, s.rows), part(w.whole, v.size, s.rows)
+    for i in range(s.rows):
+        if mode[i] == SLIDES and size[i] > 0:
+            out[i] = slip[i]
+            if size[i] == 2:
+                out[i + 1] = slip[i + 1]
+                along = psi[i] * slip[i] + psi[i + 1] * slip[i + 1]
+                fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+                if along > 0.0 and fast > CREEP * np.sqrt(reach2[i]):
+                    out[i], out[i + 1] = psi[i] / fast, psi[i + 1] / fast
+
+
+@helper
+def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
+    """Write accelerations and the reactions of all rows by the factors at hand; False where these do not determine."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
+    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, s.phi, 1), m.work)
+    mode, size, of = part(w.whole, v.mode, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
+    bound, lam, d = part(w.real, v.bound, rows), part(w.real, v.lam, rows), part(w.real, v.part, rows)
+    aim(h, w, part(w.real, v.slip, rows), d)
+    W, r, rho2 = square(h.real, s.W, rows, rows), part(h.real, s.r, rows), part(h.real, s.rho2, rows)
+    which, many = part(w.whole, v.which, rows), 0
+    for i in range(rows):
+        lam[i] = 0.0
+        if mode[i] == HELD:
+            which[many] = i
+            many += 1
+    count = pick(W, rho2, which, many, square(w.real, v.F, rows, rows), part(w.real, v.y, rows))
+    A, b = square(w.real, v.A, count, count), part(w.real, v.b, count)
+    for a in range(count):
+        b[a] = -r[which[a]]
+        for c in range(count):
+            A[c, a] = W[which[a], which[c]]  # by columns
+    for i in range(rows):
+        if mode[i] == SLIDES and size[i] > 0:
+            for j in range(i, i + size[i]):
+                if of[i] < 0:
+                    lam[j] = -bound[i] * d[j]
+                    for a in range(count):
+                        b[a] -= W[which[a], j] * lam[j]
+                else:
+                    for c in range(count):
+                        if which[c] == of[i]:
+                            for a in range(count):
+                                A[c, a] -= W[which[a], j] * bound[i] * d[j]
+    order = part(w.whole, v.ints_at, count)
+    if count > 0:
+        if not factor(A, order):
+            return False
+        solve(A, order, b)
+    for a in range(count):
+        lam[which[a]] = b[a]
+    for i in range(rows):
+        if mode[i] == SLIDES and size[i] > 0 and of[i] >= 0:
+            for j in range(i, i + size[i]):
+                lam[j] = -bound[i] * d[j] * lam[of[i]]
+    copy(part(h.real, s.g, s.n), udot)
+    spread(h, lam, udot)
+    return True
+
+
+@helper
+def spread(h: Any, lam: Array, out: Array) -> None:
+    """out = L^-T (out + B lam), of all rows that have a reaction."""
+    s = h.places[0]
+    B, start, index = (
+        part(h.real, s.B, s.b_entries),
+        part(h.whole, s.b_start, s.rows + 1),
+        part(h.whole, s.b_index, s.b_entries),
+    )
+    for i in range(s.rows):
+        if lam[i] != 0.0:
+            for e in range(start[i], start[i + 1]):
+                out[index[e]] += B[e] * lam[i]
+    L, first = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
+    push(L, first, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), out)
+
+
+@helper
+def friction_power(h: Any, w: Any) -> float:
+    """The power of the reactions of rows that slide."""
+    s, v = h.places[0], w.places[0]
+    psi, lam, mode = part(h.real, s.psi, s.rows), part(w.real, v.lam, s.rows), part(w.whole, v.mode, s.rows)
+    power = 0.0
+    for i in range(s.rows):
+        if mode[i] == SLIDES:
+            power += lam[i] * psi[i]
+    return power
