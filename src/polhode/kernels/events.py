@@ -20,7 +20,8 @@ from polhode.compile.invoke import invoke
 from .hold import evaluate, reacted
 from .kernel import helper, inlined
 from .machine import GUARDS, LAWS, OK, RESIDUALS
-from .mode import CLOSED, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
+from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
+from .switch import examine
 from .stepping import Array, Room, between, copy, slope
 from .views import part
 
@@ -61,7 +62,7 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
     phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
     lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
     size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)
-    most = 0.0
+    most, doubtful = 0.0, False
     if forces:
         invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
         for i in range(s.rows):
@@ -85,6 +86,9 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
                 for k in range(i, i + size[i]):
                     pull += lam[k] * lam[k]
                 value[i] = grip[i] * (lam[of[i]] if of[i] >= 0 else 1.0) - np.sqrt(pull)
+            doubtful = doubtful or value[i] < -least[i]
+    if doubtful and is_redundant(h, w):
+        examine(h, w, value)
     if v.guards:
         guard, guard_rate = part(w.real, v.guard, v.guards), part(w.real, v.guard_rate, v.guards)
         invoke(m.code[GUARDS], m.time, y, dy, m.p, guard, m.work)
@@ -92,6 +96,19 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
         for k in range(v.guards):
             value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
             w.real[v.least + v.rows + k] = 0.0
+
+
+@helper
+def is_redundant(h: Any, w: Any) -> bool:
+    """Whether reactions of rows that only push or that stick are not determined."""
+    s, v = h.places[0], w.places[0]
+    mode, kind = part(w.whole, v.mode, s.rows), part(w.whole, v.kind, s.rows)
+    many, lawful, moved = 0, False, part(h.real, s.rho2, s.rows)
+    for i in range(s.rows):
+        if mode[i] == HELD and h.real[s.W + i * s.rows + i] > 1e-12 * moved[i]:
+            many += 1
+            lawful = lawful or kind[i] != EQUAL
+    return lawful and many > v.count
 
 
 @helper

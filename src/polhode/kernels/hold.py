@@ -160,6 +160,7 @@ def reacted(h: Any, w: Any) -> None:
     """Write the reactions of all rows at the state that was evaluated last, where nothing slides."""
     s, v = h.places[0], w.places[0]
     lam = part(w.real, v.lam, s.rows)
+    v.count = s.count if s.count >= 0 else s.rank
     if s.count < 0:
         copy(part(h.real, s.lam, s.rows), lam)
         return

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .complementarity import ints_for, room_for
+from .coulomb import ints_for, room_for
 from .constrained import _shape
 
 Array = np.ndarray
@@ -28,8 +28,9 @@ REALS: dict[str, tuple[str, ...]] = {
     "bound": ("rows",), "grip": ("rows",), "restitution": ("rows",),
     # native code: values where a constraint engages; guards and their rates
     "captured": ("captures",), "guard": ("guards",), "guard_rate": ("guards",),
-    # reactions at the last evaluation; the direction that a tangent set slides in
-    "lam": ("rows",), "slip": ("rows",),
+    # reactions at the last evaluation; the direction that a tangent set slides in;
+    # reactions that a search begins with, where they are not determined
+    "lam": ("rows",), "slip": ("rows",), "warm": ("rows",),
     # what must stay above 0, its rate where that is known, and the least that counts: of rows, then of guards;
     # where a step starts and where it was looked at last
     "value0": ("rows +guards",), "rate0": ("rows +guards",), "value": ("rows +guards",), "rate": ("rows +guards",),
@@ -59,8 +60,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
 
 # how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
 # friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions were found;
-# whether the state was changed by an event
-STATE = "sliding equals captured_at losses event cause several fresh".split()
+# whether the state was changed by an event; how many rows that hold are independent
+STATE = "sliding equals captured_at losses event cause several fresh count".split()
 
 # causes of an event
 NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START = range(8)

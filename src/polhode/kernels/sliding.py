@@ -66,6 +66,7 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
             which[many] = i
             many += 1
     count = pick(W, rho2, which, many, square(w.real, v.F, rows, rows), part(w.real, v.y, rows))
+    v.count = count
     A, b = square(w.real, v.A, count, count), part(w.real, v.b, count)
     for a in range(count):
         b[a] = -r[which[a]]

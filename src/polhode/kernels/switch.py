@@ -19,6 +19,7 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from . import complementarity as lcp
+from . import modes as few_modes
 from .condense import complete, condense, pick
 from .factors import is_definite
 from .hold import LOOSE, factor_at, settle
@@ -38,6 +39,7 @@ TOUCH = 1e-9  # of the size that a row is measured by: what is closer touches
 STILL = 1e-9  # 1/s, of the same: what is slower stays
 REST = 1e-10  # of the same: bounces that are less high come to rest
 HARDLY = 1e-12  # of what a row could have in W: nothing moves it
+MOVING = 2e-9  # of accelerations: less is none
 SHADE = 1e-7  # by which what ended a mode is made to go on
 
 
@@ -264,7 +266,7 @@ def _solve(w: Any, A: Array, b: Array, many: int) -> int:
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
     mu, found = part(w.real, v.mu_s, many), part(w.real, v.found, many)
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
-    return int(lcp.find(A, b, kinds, sizes, ofs, mu, found, room, ints))
+    return int(lcp.solve(A, b, kinds, sizes, ofs, mu, found, room, ints))
 
 
 @helper
@@ -335,24 +337,23 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
         if mode[i] == SLIDES:
             which[every] = i
             every += 1
-    return _consistent(h, w, many, every, single and sets <= -4)
+    return _consistent(h, w, many, every, single and sets <= 4)
 
 
 @helper
-def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
-    """Solve for the first `many` of the rows gathered, the rest slides; set their modes. How many solutions there are."""
+def _prepared(h: Any, w: Any, many: int, every: int) -> float:
+    """Write A, by X, and b for the first `many` of the rows gathered; the rest slides. The largest of b.
+
+    What slides has a force that is known, or one that its normal row brings with it.
+    """
     s, v = h.places[0], w.places[0]
     rows = s.rows
     W, r, equal = square(h.real, s.W, rows, rows), part(h.real, s.r, rows), part(w.whole, v.equal, rows)
     which, F, X = part(w.whole, v.which, every), square(w.real, v.F, rows, rows), square(w.real, v.X, rows, rows)
-    y, b, found = part(w.real, v.y, rows), part(w.real, v.b, every), part(w.real, v.found, many)
-    condense(W, r, equal, v.equals, F, which, every, X, y, square(w.real, v.A, every, every), b)
-    mode, of, size, slip = (part(w.whole, v.mode, rows), part(w.whole, v.of, rows), part(w.whole, v.size, rows),
-                            part(w.real, v.slip, rows))  # fmt: skip
-    bound = part(w.real, v.bound, rows)
-    whole, A = square(w.real, v.A, every, every), square(w.real, v.X, many, many)
-
-    # what slides: a force that is known, or one that its normal row brings with it
+    whole, b = square(w.real, v.A, every, every), part(w.real, v.b, every)
+    condense(W, r, equal, v.equals, F, which, every, X, part(w.real, v.y, rows), whole, b)
+    of, size = part(w.whole, v.of, rows), part(w.whole, v.size, rows)
+    slip, bound = part(w.real, v.slip, rows), part(w.real, v.bound, rows)
     for e in range(many, every):
         first = which[e] if size[which[e]] > 0 else which[e] - 1
         normal = -1
@@ -363,15 +364,27 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
             push = bound[first] * slip[which[e]] * whole[a, e]
             if of[first] < 0:
                 b[a] -= push
-            else:
+            elif normal >= 0:
                 whole[a, normal] -= push
-    most = 0.0
+    A, most = square(w.real, v.X, many, many), 0.0
     for a in range(many):
         most = max(most, abs(b[a]))
         for c in range(many):
             A[a, c] = whole[a, c]
+    return most
+
+
+@helper
+def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
+    """Solve for the first `many` of the rows gathered, and set their modes. How many solutions there are."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    most = _prepared(h, w, many, every)
     if many == 0:
         return 1
+    which, A, b = part(w.whole, v.which, many), square(w.real, v.X, many, many), part(w.real, v.b, many)
+    mode, of, size = part(w.whole, v.mode, rows), part(w.whole, v.of, rows), part(w.whole, v.size, rows)
+    slip = part(w.real, v.slip, rows)
 
     # what ended a mode is made to go on
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
@@ -380,18 +393,17 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
             b[a] += SHADE * most
         if v.cause == SLIPPED and kinds[a] == TANGENT and (which[a] == v.event or which[a] - 1 == v.event):
             mu_s[a] *= 1.0 - SHADE
-    b = part(w.real, v.b, many)
     solutions = _few(w, A, b, many) if few else _many(w, A, b, many)
     states = part(w.whole, v.states, many)
     for a in range(many):
         i = which[a]
-        if states[a] == lcp.OPEN:
+        if states[a] == few_modes.OPEN:
             mode[i] = OFF
-        elif states[a] == lcp.HELD:
+        elif states[a] == few_modes.HELD:
             mode[i] = HELD
         else:
             mode[i] = SLIDES
-            slip[i] = w.real[v.c + i] if not few else 1.0 if states[a] == lcp.SLIP_PLUS else -1.0
+            slip[i] = w.real[v.part + i] if not few else 1.0 if states[a] == few_modes.SLIP_PLUS else -1.0
     for i in range(rows):  # what nothing presses, and rows of a set that nothing moves
         if size[i] == 2 and mode[i] == SLIDES and few and not _moves(h, i + 1):
             mode[i + 1], slip[i + 1] = SLIDES, 0.0
@@ -412,7 +424,7 @@ def _few(w: Any, A: Array, b: Array, many: int) -> int:
     for a in range(many):
         allowed[a], found[a] = 15, 0.0
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
-    return int(lcp.tried(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, room, ints))
+    return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, room, ints))
 
 
 @helper
@@ -426,24 +438,84 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
         found[a] = 0.0
     if _solve(w, A, b, many) != lcp.SOLVED:
         return 0
-    most = 0.0
-    for a in range(many):
-        most = max(most, abs(found[a]))
+    moving = MOVING * _left(A, b, found, part(w.real, v.c, many))
     for a in range(many):
         if kinds[a] == UNILATERAL:
-            opens = b[a]
-            for c in range(many):
-                opens += A[a, c] * found[c]
-            states[a] = lcp.OPEN if found[a] <= 1e-12 * most and opens > 0.0 else lcp.HELD
+            states[a] = few_modes.OPEN if w.real[v.c + a] > moving else few_modes.HELD
         elif sizes[a] > 0:
-            pull = found[a] * found[a] + (found[a + 1] * found[a + 1] if sizes[a] == 2 else 0.0)
-            least = mu_s[a] * (found[ofs[a]] if ofs[a] >= 0 else 1.0)
-            sticks = np.sqrt(pull) < least * (1.0 - 1e-9) or pull == 0.0
+            second = w.real[v.c + a + 1] if sizes[a] == 2 else 0.0
+            fast = np.sqrt(w.real[v.c + a] * w.real[v.c + a] + second * second)
             for c in range(a, a + sizes[a]):
-                states[c] = lcp.HELD if sticks else lcp.SLIP_PLUS
-                if not sticks:
-                    w.real[v.c + which[c]] = -found[c] / np.sqrt(pull)
+                states[c] = few_modes.HELD if fast <= moving else few_modes.SLIP_PLUS
+                w.real[v.part + which[c]] = w.real[v.c + c] / fast if fast > moving else 0.0
     return 1
+
+
+@helper
+def _left(A: Array, b: Array, found: Array, out: Array) -> float:
+    """out = A found + b; the largest of b, or of what the forces do."""
+    most = 0.0
+    for a in range(b.size):
+        out[a] = b[a]
+        most = max(most, abs(b[a]))
+        for c in range(b.size):
+            out[a] += A[a, c] * found[c]
+            most = max(most, abs(A[a, c] * found[c]))
+    return most
+
+
+@helper
+def examine(h: Any, w: Any, value: Array) -> None:
+    """Tell of rows that hold whether their laws can be satisfied together, where reactions are not determined.
+
+    Writes 1 to `value` of a row that only pushes or that sticks, -1 where it cannot go on so.
+    """
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    kind, size, of, mode = (part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows),
+                            part(w.whole, v.mode, rows))  # fmt: skip
+    equal, which, grip = part(w.whole, v.equal, rows), part(w.whole, v.which, rows), part(w.real, v.grip, rows)
+    equals, many = 0, 0
+    for i in range(rows):
+        if kind[i] == EQUAL and mode[i] == HELD:
+            equal[equals] = i
+            equals += 1
+        if kind[i] == UNILATERAL and mode[i] == HELD:
+            many = _add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
+    W, rho2 = square(h.real, s.W, rows, rows), part(h.real, s.rho2, rows)
+    v.equals = pick(W, rho2, equal, equals, square(w.real, v.F, rows, rows), part(w.real, v.y, rows))
+    normals = many
+    for i in range(rows):
+        if kind[i] == TANGENT and size[i] > 0 and mode[i] == HELD:
+            normal, alive = -1, 0
+            for a in range(normals):
+                if which[a] == of[i]:
+                    normal = a
+            for k in range(i, i + size[i]):
+                alive += int(_moves(h, k))
+            for k in range(i, i + size[i]):
+                if _moves(h, k):
+                    many = _add(w, many, k, TANGENT, alive, normal, grip[i], grip[i])
+                    alive = 0
+    every = many
+    for i in range(rows):
+        if mode[i] == SLIDES:
+            which[every] = i
+            every += 1
+    _prepared(h, w, many, every)
+    A, b = square(w.real, v.X, many, many), part(w.real, v.b, many)
+    warm, found = part(w.real, v.warm, rows), part(w.real, v.found, many)
+    for a in range(many):
+        found[a] = warm[which[a]]
+    _solve(w, A, b, many)
+    left = part(w.real, v.c, many)
+    moving = MOVING * _left(A, b, found, left)
+    for a in range(many):
+        i = which[a]
+        warm[i] = found[a]
+        owner = i if kind[i] == UNILATERAL or size[i] > 0 else i - 1
+        if i == owner or value[owner] > 0.0:
+            value[owner] = -1.0 if abs(left[a]) > moving else 1.0
 
 
 @helper
