@@ -39,7 +39,7 @@ _PUBLIC = {
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics",
-    "simulate": "simulate simulate_many assemble Sampled Simulation SimulationWarning Trajectory",
+    "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
     "analyze": "check",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
@@ -102,8 +102,10 @@ if TYPE_CHECKING:
         SimulationWarning,
         Trajectory,
         assemble,
+        at,
         simulate,
         simulate_many,
+        when,
     )
 
 
@@ -139,6 +141,7 @@ __all__ = [
     "acos",
     "asin",
     "assemble",
+    "at",
     "atan",
     "atan2",
     "check",
@@ -181,4 +184,5 @@ __all__ = [
     "universal",
     "vector",
     "weld",
+    "when",
 ]

@@ -313,7 +313,7 @@ class Program:
             units=np.array(self.quaternions(), dtype=np.int64),
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
-            constrained=self._constrained(active) if len(self.held) else None,
+            constrained=self._constrained(active) if len(self.held) or switched else None,
             switching=self._switching(guards[1]) if switched else None,
         )
 

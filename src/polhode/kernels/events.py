@@ -58,12 +58,13 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
     """
     s, v = h.places[0], w.places[0]
     m.time[0] = t
-    invoke(m.code[RESIDUALS], m.time, y, m.p, part(h.real, s.phi, 1), m.work)
+    if s.rows:
+        invoke(m.code[RESIDUALS], m.time, y, m.p, part(h.real, s.phi, 1), m.work)
     phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
     lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
     size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)
     most, doubtful = 0.0, False
-    if forces:
+    if forces and s.rows:
         invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
         for i in range(s.rows):
             most = max(most, abs(lam[i]))

@@ -387,6 +387,8 @@ def settle(m: Any, t: float, x: np.ndarray) -> int:
 def _back(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     if h is None:
         return OK
+    if h.places[0].held == 0:
+        return OK
     return _projected(m, h, t, x)
 
 

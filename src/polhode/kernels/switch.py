@@ -61,6 +61,9 @@ def resolve(m: Any, t: float, x: Array) -> int:
     w.real[v.lost], w.real[v.rest], v.several = 0.0, t, 0
     if v.cause == GUARD:
         w.whole[v.sign + v.event - v.rows] *= -1
+    if s.rows == 0:
+        v.fresh = 1
+        return OK
     status = _command(m, h, w, t, x)
     if status == OK:
         factor_at(m, h, x)

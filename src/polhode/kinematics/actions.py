@@ -180,12 +180,15 @@ def _loop(kin: Kinematics, loop: Loop | Latch) -> Iterator[tuple[str, Row]]:
     kind, D, apart = loop.kind, B.p - A.p, B.v - A.v
     moves, turns = _squares(A.velocities, B.velocities, A.swept(D)), _squares(A.turns, B.turns)
     across = list(zip("xy", across_of(loop.axis), strict=True))
-    if kind in ("point", "hinge", "weld"):
+    latched = isinstance(loop, Latch) and kind in ("point", "hinge", "weld")
+    if kind in ("point", "hinge", "weld") and not latched:
         _, own = kin.frame(kin.carrier_of_both(*loop.ends))
         for k, label in enumerate("xyz"):
             yield label, Row([Action(A, e=-own.R[:, k]), Action(B, e=own.R[:, k])], moves)
-    elif kind in ("axis", "cylinder", "slider", "plane"):
+    elif kind in ("axis", "cylinder", "slider", "plane") or latched:
         named = [("", loop.axis)] if kind == "plane" else [(f"off {label}", across) for label, across in across]
+        if latched:  # the way from a to b turns with a
+            named = [(label, vector([int(j == k) for j in range(3)])) for k, label in enumerate("xyz")]
         for label, direction in named:
             f = A.R @ direction
             f_dot = cross(A.w, f)

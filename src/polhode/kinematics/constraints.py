@@ -215,7 +215,8 @@ def loop_rows(kin: Kinematics, loop: Loop | Latch, length: Expr | None = None, t
     rows: list[Row] = []
     if kind in ("point", "hinge", "weld"):
         _, own = kin.frame(kin.carrier_of_both(*loop.ends))
-        apart = own.R.T @ (B.p - A.p)  # in the axes of the body, as both poses are in its link
+        # in the axes of the body, as both poses are in its link; what is latched turns with a
+        apart = own.R.T @ (B.p - A.p) if isinstance(loop, Loop) else d
         rows += [Row(label, e, None, moves) for label, e in zip(_XYZ, apart, strict=True)]
     elif kind in ("axis", "cylinder", "slider"):
         rows += [Row(f"off {label}", v @ d, None, moves) for label, v in across]

@@ -11,6 +11,8 @@ from .inputs import Sampled
 from .many import Bundle, simulate_many
 from .run import simulate
 from .simulation import Simulation
+from .switchboard import SwitchError
+from .switches import at, when
 from .warning import SimulationWarning
 
 __all__ = [
@@ -21,10 +23,13 @@ __all__ = [
     "Simulation",
     "SimulationWarning",
     "State",
+    "SwitchError",
     "Trajectory",
     "assemble",
+    "at",
     "simulate",
     "simulate_many",
+    "when",
 ]
 
 

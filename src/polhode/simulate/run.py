@@ -11,6 +11,7 @@ from polhode.trajectory import Trajectory
 
 from .asked import check_span, method_of, movable, times
 from .simulation import Simulation
+from .switches import When, checked_switches
 from .warning import warn
 from .watching import watching
 
@@ -32,6 +33,7 @@ def simulate(
     t0: float = 0.0,
     z0: Any = None,
     switches: Any = (),
+    until: Any = None,
     reacting: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
@@ -47,6 +49,8 @@ def simulate(
                "midpoint", "euler" (semi-implicit), of a fixed step
     step     : of a fixed-step method
     output   : times of the result: an array, a spacing, or "steps" for every step; 501 by default
+    switches : what engages and releases constraints: `at` a time, `when` something happens, or several of them
+    until    : a time, as t_end; or `when(...)`, which ends the run before t_end, where one is given
     longest  : the longest step an adaptive method may take
     reacting : also compute the reactions of constraints at every output
     progress : show a bar; by default on a terminal
@@ -65,9 +69,24 @@ def simulate(
         "z0": z0,
         "switches": switches,
     }
+    if until is not None:
+        t_end, options["switches"] = _ended(t_end, until, switches)
+        if t_end == np.inf and output is None:
+            output = "steps"
     found = simulated(dynamics, q0, u0, t_end, output=output, t0=t0, reacting=reacting, progress=progress, **options)
     warn(found.outcome)
     return found
+
+
+def _ended(t_end: Any, until: Any, switches: Any) -> tuple[Any, Any]:
+    """When a run ends at the latest, and its switches with that which ends it."""
+    if not isinstance(until, When):
+        if t_end is not None:
+            raise ValueError(f"t_end={t_end!r:.40} and until={until!r:.40} both say when to end, expected one of them.")
+        return until, switches
+    if until.engage or until.release:
+        raise ValueError(f"until={until} engages or releases. Give that as a switch, and until= what ends the run.")
+    return np.inf if t_end is None else t_end, [*checked_switches(switches), until]
 
 
 def simulated(

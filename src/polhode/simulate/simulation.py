@@ -15,7 +15,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
 from polhode.kernels.loop import advance, room_of
-from polhode.kernels.machine import CONTROL, NOT_FINITE
+from polhode.kernels.machine import NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
@@ -79,13 +79,9 @@ class Simulation:
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
-        self._switches = checked_switches(switches)
+        self._switches, self._implicit = checked_switches(switches), implicit
         switched = bool(len(self._program.candidates) or self._switches)
-        guards = [guard_of(switch, eq) for switch in self._switches if isinstance(switch, When)]
-        watched = self._watched = self._program.guards([value for value, _ in guards]) if guards else None
-        self._machine = self._program.machine(
-            self._inputs.constant, values, implicit=implicit, switched=switched, guards=(watched, len(guards))
-        )
+        self._machine = self._made(self._inputs.constant, values, self._switches, switched)
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -97,11 +93,10 @@ class Simulation:
         self._x = self._program.unit(x)
         begin(self._program, self._machine, t0, self._x)
         self._board: Switchboard | None = None
-        self._running, self._implicit = False, implicit
+        self._running = False
         self._still, self._last_event, self._switch_failure = 0, -np.inf, ""
         if switched:
             self._board = Switchboard(self._program, self._machine, self._x, self._switches)
-            self._board.rows.view("way")[:] = [way for _, way in guards]
             self._check_open()
             self._board.start(t0)
 
@@ -278,16 +273,31 @@ class Simulation:
         if self._board is None:
             if not len(self._program.constraints):
                 raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
-            old = self._machine
-            machine = self._program.machine(old.tau, old.p, implicit=self._implicit, switched=True)
-            machine.code[CONTROL] = old.code[CONTROL]
-            self._machine = machine
-            self._inputs.connect(machine)
-            self._board = Switchboard(self._program, machine, self._x, ())
-            self._board.start(self.t)
-            self._bind()
+            self._rewire([])
         assert self._board is not None
         return self._board
+
+    def _made(self, tau: Any, p: Any, switches: Sequence[At | When], switched: bool) -> Machine:
+        """A machine that knows what is watched."""
+        found = [guard_of(switch, self.dynamics.equations) for switch in switches if isinstance(switch, When)]
+        self._watched = self._program.guards([value for value, _ in found]) if found else None
+        guards = (self._watched, len(found))
+        made = self._program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards)
+        if made.switching is not None:
+            made.switching.view("way")[:] = [way for _, way in found]
+        return made
+
+    def _rewire(self, switches: list[At | When]) -> None:
+        """Have other switches from now on; the state, what is engaged and what happened stay."""
+        old, before = self._machine, self._board
+        self._machine = self._made(old.tau, old.p, switches, True)
+        self._inputs.connect(self._machine)
+        self._board = Switchboard(self._program, self._machine, self._x, switches)
+        if before is not None:
+            self._board.take_over(before)
+        self._board.start(self.t, quiet=before is not None)
+        self._switches = switches
+        self._bind()
 
     def _bind(self) -> None:
         """Lay out the loop for the machine."""
@@ -345,19 +355,36 @@ class Simulation:
             self._outcome, self._stepping = self._ended(status), False
             raise RuntimeError(str(self.outcome))
 
-    def run(self, until: float, output: Any = "steps", progress: bool | None = False) -> Outcome:
-        """Move on to a time; how that ended.
+    def run(self, until: float | When, output: Any = "steps", progress: bool | None = False) -> Outcome:
+        """Move on to a time, or until something happens; how that ended.
 
+        until    : a time, or `when(...)`
         output   : times to record, or their spacing, instead of every step
         progress : show a bar; None for one on a terminal
 
         A run that cannot go on stays where it got to, and warns. So does one after Ctrl-C, without a warning.
         """
+        if isinstance(until, When):
+            return self._run_until(until, output, progress)
         if not (is_number(until) and self.t < until < np.inf):
             raise ValueError(f"until is {until!r:.60}, expected a time after now, t = {self.t:g}.")
         grid = times(output, self.t, until)
         with watching(progress, self.t, until) as seen:
             self._integrate(float(until), grid, seen)
+        warn(self.outcome)
+        return self.outcome
+
+    def _run_until(self, until: When, output: Any, progress: bool | None) -> Outcome:
+        if output != "steps":
+            raise ValueError("run: until= what happens has no end to space outputs to. Give a time, or output=\"steps\".")
+        before = self._switches
+        self._resume()
+        self._rewire([*before, until])
+        try:
+            with watching(progress, self.t, np.inf) as seen:
+                self._integrate(np.inf, None, seen)
+        finally:
+            self._rewire(before)
         warn(self.outcome)
         return self.outcome
 

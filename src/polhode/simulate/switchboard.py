@@ -70,10 +70,17 @@ class Switchboard:
 
     # what happens
 
-    def start(self, t: float) -> None:
+    def start(self, t: float, quiet: bool = False) -> None:
         """Find the mode of the initial state."""
         self.rows.view("wanted")[:] = self.rows.view("engaged")
         self._happen(t, START, "start", first=True)
+        if quiet:
+            self.events.pop()
+
+    def take_over(self, before: Switchboard) -> None:
+        """Go on from another switchboard of the same machine."""
+        self.events, self.times, self.commands = before.events, before.times, before.commands
+        self.rows.view("engaged")[:] = before.rows.view("engaged")
 
     def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
         """Engage and release constraints now, as one event."""

@@ -4,4 +4,4 @@ from .events import Event, Events
 from .outcome import Outcome
 from .trajectory import Trajectory
 
-__all__ = ["Outcome", "Trajectory"]
+__all__ = ["Event", "Events", "Outcome", "Trajectory"]
