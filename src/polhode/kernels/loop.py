@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, events, explicit, stiff
+from . import across, events, explicit, moreau, stiff
 from .hold import is_pulled_far, start
 from .kernel import inlined, kernel
 from .machine import OK, TORN
 from .record import begin, is_due, record
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
-from .stepping import DONE, EVENT, FULL, MORE, Array, Room, weigh
+from .stepping import DONE, EVENT, FULL, MORE, Array, Room, straight, weigh
 from .tableaus import (
     DOP853,
     DOPRI5,
@@ -72,6 +72,7 @@ METHODS = {
     "euler": _fixed(EULER),
     "midpoint": _fixed(MIDPOINT),
     "rk4": _fixed(RK4),
+    "moreau": Method(Rule(fixed=1, implicit=0, last=0, chained=0, stages=4, degree=3, whole=1)),
 }
 
 
@@ -119,7 +120,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         if status != OK:
             return int(status)
 
-        watch_from(m, m.constrained, m.switching, run, x, room)
+        if not rule.whole:
+            watch_from(m, m.constrained, m.switching, run, x, room)
 
         # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
         start(m.constrained, False)
@@ -179,6 +181,8 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     run.event = 0
     if w is None:
         return OK
+    if method.rule.whole:
+        return OK
     last = method.rule.last
     status = events.look(m, h, w, run, x, room, last)
     if status != OK or not run.event:
@@ -200,6 +204,8 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
 @inlined
 def attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
     """Try the step that `propose` chose; OK where room.y is a state that can be taken."""
+    if method.rule.whole:
+        return int(moreau.attempt(m, m.constrained, m.switching, run, x, room))
     if method.rule.implicit:
         return int(stiff.attempt(method.rosenbrock, m, run, x, room))
     return int(explicit.attempt(method.tableau, method.rule, m, run, x, room))
@@ -213,5 +219,8 @@ def dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
         return OK
     if method.rule.implicit:
         stiff.dense(method.rosenbrock, x, room)
+        return OK
+    if method.rule.whole:
+        straight(x, room.y, room.polynomial)
         return OK
     return int(explicit.dense(method.tableau, method.rule, m, run, x, room))

@@ -35,6 +35,7 @@ class Rule(NamedTuple):
     power    : of the step size in the error
     memory   : of the last error, in the choice of the next size
     least, most : factors from one size to the next
+    whole    : 1 if a step takes all that happens in it at once, without events
     """
 
     fixed: int
@@ -48,6 +49,7 @@ class Rule(NamedTuple):
     memory: float = 0.0
     least: float = 0.0
     most: float = 0.0
+    whole: int = 0
 
 
 @helper
@@ -86,6 +88,8 @@ def _worst(e: Array, x: Array, y: Array, count: int, run: Any) -> int:
 def ready(rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
     """Have the rate where a step starts, and the very first step size; OK, or what went wrong."""
     rate = room.stages[0]
+    if rule.whole:
+        return OK
     if not run.rated:
         run.evaluations += 1
         status = evaluate(m, run.t, x, rate, True)

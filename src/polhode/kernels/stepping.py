@@ -191,6 +191,15 @@ def slope(x: Array, r: Array, theta: float, h: float, out: Array) -> None:
 
 
 @helper
+def straight(x: Array, y: Array, r: Array) -> None:
+    """Write the polynomial of a straight way from x to y."""
+    for i in range(x.size):
+        for j in range(len(r)):
+            r[j, i] = 0.0
+        r[0, i] = y[i] - x[i]
+
+
+@helper
 def hermite(x: Array, y: Array, h: float, before: Array, after: Array, r: Array) -> None:
     """Write r0, r1, r2 of the cubic from x to y with the rates at both ends."""
     for i in range(x.size):

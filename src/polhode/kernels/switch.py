@@ -153,10 +153,15 @@ def _moves(h: Any, i: int) -> bool:
 
 
 @helper
-def _gather(h: Any, w: Any, i: int, many: int) -> int:
-    """Put a unilateral row and its friction, where it has any, into the problem of impulses."""
+def gather(h: Any, w: Any, i: int, many: int, span: float) -> int:
+    """Put a unilateral row and its friction, where it has any, into the problem of impulses; or a brake.
+
+    span : the time in which a brake with a capacity acts
+    """
     s, v = h.places[0], w.places[0]
     size, of, mu = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows), part(w.real, v.bound, s.rows)
+    if w.whole[v.kind + i] == TANGENT:
+        return _add(w, many, i, TANGENT, 1, -1, mu[i] * span, mu[i] * span)
     normal = many
     many = _add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
     j = i + 1
@@ -188,7 +193,7 @@ def _collide(h: Any, w: Any, t: float, u: Array) -> None:
         many = 0
         for i in range(s.rows):
             if closed[i] and kind[i] == UNILATERAL:
-                many = _gather(h, w, i, many)
+                many = gather(h, w, i, many, 0.0)
         _strike(h, w, t, u, many)
 
 
@@ -209,7 +214,7 @@ def _strike(h: Any, w: Any, t: float, u: Array, many: int) -> None:
             c[a], found[a] = b[a], 0.0
             if kinds[a] == UNILATERAL and psi[which[a]] < 0.0:
                 c[a] += share * _bounce(h, w, which[a], t) * psi[which[a]]
-        _solve(w, A, c, many)
+        solve_rows(w, A, c, many)
         complete(W, psi, equal, v.equals, F, which, many, found, y, lam)
         gained = _energy(W, psi, lam)
         if not gained > 0.0 or share == 0.0:
@@ -263,7 +268,7 @@ def _bounce(h: Any, w: Any, i: int, t: float) -> float:
 
 
 @helper
-def _solve(w: Any, A: Array, b: Array, many: int) -> int:
+def solve_rows(w: Any, A: Array, b: Array, many: int) -> int:
     """Solve the problem of the rows gathered, with the coefficients of rows that stick."""
     v = w.places[0]
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
@@ -439,7 +444,7 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
     which = part(w.whole, v.which, many)
     for a in range(many):
         found[a] = 0.0
-    if _solve(w, A, b, many) != lcp.SOLVED:
+    if solve_rows(w, A, b, many) != lcp.SOLVED:
         return 0
     moving = MOVING * _left(A, b, found, part(w.real, v.c, many))
     for a in range(many):
@@ -510,7 +515,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
     warm, found = part(w.real, v.warm, rows), part(w.real, v.found, many)
     for a in range(many):
         found[a] = warm[which[a]]
-    _solve(w, A, b, many)
+    solve_rows(w, A, b, many)
     left = part(w.real, v.c, many)
     moving = MOVING * _left(A, b, found, left)
     for a in range(many):
@@ -530,7 +535,7 @@ def _wedge(h: Any, w: Any, u: Array) -> bool:
     many = 0
     for i in range(rows):
         if closed[i]:
-            many = _gather(h, w, i, many)
+            many = gather(h, w, i, many, 0.0)
     W, psi, equal = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.whole, v.equal, rows)
     which, F, X = part(w.whole, v.which, rows), square(w.real, v.F, rows, rows), square(w.real, v.X, rows, rows)
     y, b, found, lam = (part(w.real, v.y, rows), part(w.real, v.b, many), part(w.real, v.found, many),

@@ -80,7 +80,7 @@ class Simulation:
         self._names = [str(s.value) for s in self._program.x]
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
         self._switches, self._implicit = checked_switches(switches), implicit
-        switched = bool(len(self._program.candidates) or self._switches)
+        switched = bool(len(self._program.candidates) or self._switches or chosen.rule.whole)
         self._machine = self._made(self._inputs.constant, values, self._switches, switched)
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
