@@ -46,7 +46,7 @@ ROUNDS, SWEEPS = 2, 20
 SOFT_STEPS, HARDER, HARD = 5, 0.2, 1e-9  # of Newton's method for contacts that yield: 1 to HARD of A
 SUCCESS = 1e-10  # residual, of what its row adds up, that between LEAST and 1 of b
 LEAST = 1e-6
-ROUNDING = 1e-15  # of forces, allowed beside, up to 100 times that
+ROUNDING = 1e-15  # of what its row adds up, allowed beside where forces are large
 HUGE = 1e6  # forces, of b
 
 
@@ -259,13 +259,12 @@ def _keep(p: Problem, x: Work, least: float, goal: float) -> float:
 def _is_solved(p: Problem, x: Work, goal: float) -> bool:
     """Tell whether the residual of the best lam is small in each row: light contacts count beside heavy ones."""
     residual(p, x.best, x.z, x.F)
-    allowed = ROUNDING * largest(x.best)
     for i in range(x.F.size):
         terms = abs(p.b[i])
         for j in range(x.F.size):
             terms += abs(p.A[i, j] * x.best[j])
         size = min(max(SUCCESS * terms, LEAST * goal), goal)
-        if not abs(x.F[i]) <= min(size + allowed, 100.0 * goal):
+        if not abs(x.F[i]) <= min(size + ROUNDING * terms, 100.0 * goal):
             return False
     return True
 
