@@ -44,8 +44,9 @@ STEPS, PATIENCE = 15, 6  # of Newton's method; steps that may pass without a ten
 HALVINGS, WORSE = 2, 10.0  # of a step after which the residual is so many times larger
 ROUNDS, SWEEPS = 2, 20
 SOFT_STEPS, HARDER, HARD = 5, 0.2, 1e-9  # of Newton's method for contacts that yield: 1 to HARD of A
-SUCCESS = 1e-10  # residual, of b
-ROUNDING = 1e-15  # of forces, allowed beside, up to 100 times that
+SUCCESS = 1e-10  # residual, of what its row adds up, that between LEAST and 1 of b
+LEAST = 1e-6
+ROUNDING = 1e-15  # of what its row adds up, allowed beside where forces are large
 HUGE = 1e6  # forces, of b
 
 
@@ -221,7 +222,7 @@ def solve(
     for i in range(k):
         x.lam[i] = 0.0 if p.dead[i] or goal == 0.0 or not abs(lam[i]) < np.inf else lam[i] / scale[i]
     copy(x.lam, x.best)
-    least, enough, jammed = np.inf, goal, False
+    least, solved, jammed = np.inf, False, False
     for attempt in range(ROUNDS + 2):
         if 1 <= attempt <= ROUNDS:
             copy(x.best, x.lam)
@@ -230,14 +231,14 @@ def solve(
         elif attempt > ROUNDS:
             _harden(p, x, matrix, goal)
             jammed = _is_jammed(p, x.lam, x.row)
-        _newton(p, x, matrix, goal, STEPS)
+        _newton(p, x, matrix, goal if attempt == 0 else LEAST * goal, STEPS)
         least = _keep(p, x, least, goal)
-        enough = min(goal + ROUNDING * largest(x.best), 100.0 * goal)
-        if least <= enough:
+        solved = _is_solved(p, x, goal)
+        if solved:
             break
     for i in range(k):
         lam[i] = scale[i] * x.best[i]
-    return SOLVED if least <= enough else JAMMED if jammed else UNSOLVED
+    return SOLVED if solved else JAMMED if jammed else UNSOLVED
 
 
 @helper
@@ -252,6 +253,20 @@ def _keep(p: Problem, x: Work, least: float, goal: float) -> float:
         copy(x.lam, x.best)
         return now
     return least
+
+
+@helper
+def _is_solved(p: Problem, x: Work, goal: float) -> bool:
+    """Tell whether the residual of the best lam is small in each row: light contacts count beside heavy ones."""
+    residual(p, x.best, x.z, x.F)
+    for i in range(x.F.size):
+        terms = abs(p.b[i])
+        for j in range(x.F.size):
+            terms += abs(p.A[i, j] * x.best[j])
+        size = min(max(SUCCESS * terms, LEAST * goal), goal)
+        if not abs(x.F[i]) <= min(size + ROUNDING * terms, 100.0 * goal):
+            return False
+    return True
 
 
 @kernel

@@ -80,7 +80,7 @@ def scaled(
             most = max(most, scale[i])
     for i in range(k):
         if home[i] == i:
-            scale[i] = 1.0 / np.sqrt(max(scale[i], 1e-28 * most)) if most > 0.0 else 1.0
+            scale[i] = 1.0 / np.sqrt(scale[i] if scale[i] > 1e-28 * most else most) if most > 0.0 else 1.0
     for i in range(k):
         scale[i] = scale[home[i]]
         made.b[i] = scale[i] * b[i]

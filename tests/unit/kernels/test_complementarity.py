@@ -204,6 +204,28 @@ def test_a_tangent_that_nothing_moves_carries_nothing_and_disturbs_nothing(tiny)
     np.testing.assert_allclose(lam, [1.0, 0.0, -0.3], rtol=1e-12)
 
 
+def test_a_contact_that_nothing_moves_does_not_hide_the_others():
+    code, lam = solve(np.diag([1.0, 0.0]), [-1e-3, 2.0], *contacts(2, 0.0, 1))
+    assert code == SOLVED
+    np.testing.assert_allclose(lam, [1e-3, 0])
+    assert solve(np.diag([1.0, 0.0]), [-1.0, -2.0], *contacts(2, 0.0, 1))[0] == JAMMED
+
+
+def test_light_contacts_are_as_exact_as_heavy_ones():
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        light, heavy = problem(rigid, rng, 3, 3), problem(rigid, rng, 3, 3)
+        A = np.zeros((18, 18))
+        A[:9, :9], A[9:, 9:] = 1e8 * light[0], 1e-8 * heavy[0]
+        law = contacts(6, np.r_[light[5][1::3], heavy[5][1::3]])
+        code, lam = solve(A, np.r_[light[1], heavy[1]], *law)
+        near = lam * np.repeat([1 + 5e-8, 1], 9)
+        again, lam = solve(A, np.r_[light[1], heavy[1]], *law, start=near)
+        assert code == again == SOLVED
+        assert residual(A[:9, :9], light[1], light[5], lam[:9], 3) < 2e-8
+        assert residual(A[9:, 9:], heavy[1], heavy[5], lam[9:], 3) < 1e-9
+
+
 def test_units_of_each_contact_do_not_matter():
     rng = np.random.default_rng(5)
     for _ in range(20):
