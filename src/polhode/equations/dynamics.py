@@ -81,7 +81,9 @@ class Dynamics:
 
         active : names of the constraints that hold; None for those the model declares, () for the bare tree
         """
-        return Response(self, reactions=False) if len(self.equations.constraints) else self.tree_dynamics
+        model = self.equations.model
+        knows = len(self.equations.constraints) or any(not c.holds for c in model.constraints)
+        return Response(self, reactions=False) if knows else self.tree_dynamics
 
     @cached_property
     def tree_dynamics(self) -> Any:

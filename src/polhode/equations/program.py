@@ -321,8 +321,9 @@ class Program:
         """Room for a mode of constraints that come and go, and for guards."""
         m, first, names = len(self.constraints), len(self.equations.constraints), self.groups
         made = make_switching(
-            rows=m, groups=len(names), guards=guards, captures=len(self.candidates.captured), n=len(self.equations.u)
-        )
+            rows=m, groups=len(names), guards=guards, captures=len(self.candidates.captured), n=len(self.equations.u),
+            entries=len(self.x),
+        )  # fmt: skip
         laws = [Law()] * first + list(self.candidates.laws)
         parts: dict[str, Any] = {
             "kind": [law.kind for law in laws],

@@ -63,7 +63,8 @@ class Response:
         return _each(self.dynamics, self.name, (q, u, tau, z), t, p, threads, solved)
 
     def __repr__(self) -> str:
-        names = list(dict.fromkeys(self.dynamics.equations.constraints.names))
+        eq = self.dynamics.equations
+        names = list(dict.fromkeys((*eq.constraints.names, *eq.candidates.rows.names)))
         return f"{self.name}(q, u, tau, active=None): knows {', '.join(map(repr, names))}"
 
 
@@ -74,7 +75,7 @@ class Acceleration:
         self.dynamics, self.function = dynamics, function
 
     def __call__(self, q: Any, u: Any, tau: Any, active: Active = None, **options: Any) -> np.ndarray:
-        knows = len(self.dynamics.equations.constraints) > 0
+        knows = isinstance(self.dynamics.forward_dynamics, Response)
         udot = self.dynamics.forward_dynamics(q, u, tau, **({"active": active} if knows else {}), **options)
         options.pop("out", None)
         found: np.ndarray = self.function(q, u, udot, **options)

@@ -20,8 +20,8 @@ OFF, HELD, SLIDES = 0, 1, 2  # modes of a row
 EQUAL, UNILATERAL, TANGENT = 0, 1, 2  # kinds of laws
 
 # rows of all constraints; constraints; conditions that are watched beside them; values captured where
-# constraints engage; speeds; room of the complementarity
-SIZES = "rows groups guards captures n room ints".split()
+# constraints engage; speeds; entries of the state; room of the complementarity
+SIZES = "rows groups guards captures n entries room ints".split()
 
 REALS: dict[str, tuple[str, ...]] = {
     # native code: of each row, where it slides and where it sticks; of unilateral ones
@@ -40,6 +40,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # complementarity: W without what rows that stay equal take up, what is given, reactions, laws, room
     "A": ("rows", "rows"), "b": ("rows",), "c": ("rows",), "found": ("rows",), "mu": ("rows",), "mu_s": ("rows",),
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
+    # a rate of change
+    "rate_room": ("entries",),
 }  # fmt: skip
 
 WHOLES: dict[str, tuple[str, ...]] = {

@@ -22,7 +22,7 @@ from . import complementarity as lcp
 from . import modes as few_modes
 from .condense import complete, condense, pick
 from .factors import is_definite
-from .hold import LOOSE, factor_at, settle
+from .hold import LOOSE, evaluate, factor_at, reacted, settle
 from .kernel import helper, inlined, kernel
 from .linear import factor, solve
 from .machine import CAPTURE, CONTROL, LAWS, OK, RESIDUALS, SINGULAR
@@ -81,6 +81,31 @@ def resolve(m: Any, t: float, x: Array) -> int:
         x[v.losses] -= w.real[v.lost]
     hold_rows(h, w)
     return int(settle(m, t, x))
+
+
+@kernel
+def adopt(m: Any) -> None:
+    """Have the rows of a mode that was set hold from now on."""
+    hold_rows(m.constrained, m.switching)
+
+
+@kernel
+def react_along(m: Any, t: Array, x: Array, tau: Array, lam: Array) -> None:
+    """Write the reactions of all rows at states in one mode, a row each; NaN where a state has none."""
+    h, w = m.constrained, m.switching
+    s, v = h.places[0], w.places[0]
+    rate = part(w.real, v.rate_room, x.shape[1])
+    for k in range(len(t)):
+        copy(tau[k], m.tau)
+        fill(lam[k], 0.0)
+        if s.idle:
+            continue
+        if evaluate(m, t[k], x[k], rate, True) != OK:
+            fill(lam[k], np.nan)
+            continue
+        if v.sliding == 0:
+            reacted(h, w)
+        copy(part(w.real, v.lam, s.rows), lam[k])
 
 
 @helper

@@ -555,7 +555,8 @@ class Simulation:
             }
             | ({"constraint rows": m, "independent": self._rank()} if m else {}),
             residuals=residuals,
-            reactions=self._reactions(t, x, tau) if reacting and m else None,
+            reactions=self._reactions(t, x, tau) if reacting and len(program.constraints) else None,
+            reaction_names=program.constraints.labels,
             constraint_names=(*program.equations.constraints.labels, *program.held.labels[len(program.constraints) :]),
             events=self.events,
             sampled=None if period is None else (self._t0, period),
@@ -571,8 +572,10 @@ class Simulation:
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The reactions at states, (k, m), whatever the method does to get from one to the next."""
+        if self._board is not None and not self._program.stepping:
+            return self._board.reactions(t, x, tau)
         program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
-        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1][:, : len(program.equations.constraints)]
+        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
 
     def _rank(self) -> int:
         """How many rows of constraints are independent where the run is."""

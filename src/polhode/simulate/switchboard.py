@@ -10,11 +10,11 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
-from polhode.kernels.switch import JAMMED, REFUSED, resolve
+from polhode.kernels.switch import JAMMED, REFUSED, adopt, react_along, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import closest
-from polhode.trajectory.events import OPEN, RELEASED, Event
+from polhode.trajectory.events import OPEN, RELEASED, Event, places_at
 
 from .switches import At, When
 
@@ -133,6 +133,7 @@ class Switchboard:
                 impulses=impulses,
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
+                rows=(board.view("mode").copy(), board.view("slip").copy()),
                 note="several modes are consistent, this one has the most that hold" if places["several"] else "",
             )
         )
@@ -178,6 +179,28 @@ class Switchboard:
         if len(mode) > 1 and kind[1] == TANGENT:
             return "slides" if mode[1] == SLIDES or mode[-1] == SLIDES else "sticks"
         return "closed"
+
+    def reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """The reactions of all rows at states of the run, (k, m), each in the mode that lasted there."""
+        now = self.rows.view("mode").copy(), self.rows.view("slip").copy(), self.machine.tau.copy()
+        found = np.zeros((len(t), len(self.program.constraints)))
+        place = places_at(self.events, t)
+        for k in np.unique(place):
+            here = np.flatnonzero(place == k)
+            rows = self.events[k].rows
+            assert rows is not None
+            self._set(*rows)
+            lam = np.zeros((len(here), found.shape[1]))
+            react_along(self.machine, t[here].copy(), x[here].copy(), np.ascontiguousarray(tau[here]), lam)
+            found[here] = lam
+        self._set(*now[:2])
+        self.machine.tau[:] = now[2]
+        return found
+
+    def _set(self, mode: np.ndarray, slip: np.ndarray) -> None:
+        """Have rows in another mode hold."""
+        self.rows.view("mode")[:], self.rows.view("slip")[:] = mode, slip
+        adopt(self.machine)
 
     def active(self) -> tuple[str, ...]:
         """The constraints that hold or slide now."""

@@ -24,6 +24,7 @@ class Event:
     lost     : kinetic energy that went, J
     rest     : when what bounced comes to rest, where that is later than `time`; the bounces in between are not followed
     note     : what else is to be said: that there were several solutions
+    rows     : the mode of every row, and the directions in which rows slide, for those who go on from it
     """
 
     time: float
@@ -34,6 +35,7 @@ class Event:
     lost: float = 0.0
     rest: float | None = None
     note: str = ""
+    rows: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         what = ", ".join(f"{name} {self.mode.get(name, '')}".rstrip() for name in self.what) or "nothing changes"
@@ -79,13 +81,17 @@ class Events(tuple[Event, ...]):
 
 
 def modes_at(events: Sequence[Event], t: np.ndarray) -> dict[str, np.ndarray]:
-    """The mode of every constraint at times, as words by name; of two rows at the time of an event the last is after."""
+    """The mode of every constraint at times, as words by name."""
     if not events:
         return {}
+    place = places_at(events, t)
+    return {name: np.array([event.mode[name] for event in events], dtype=object)[place] for name in events[0].mode}
+
+
+def places_at(events: Sequence[Event], t: np.ndarray) -> np.ndarray:
+    """The event whose mode lasts at each of some times, (k,); of the two sides of a jump, the first is before it."""
     times = np.array([event.time for event in events])
     place = np.searchsorted(times, t, side="right") - 1
-    # of the two sides of a jump, the first is before it
     twice = np.flatnonzero((np.diff(t) == 0) & np.isin(t[:-1], times))
     place[twice] = np.searchsorted(times, t[twice], side="left") - 1
-    place = np.clip(place, 0, None)
-    return {name: np.array([event.mode[name] for event in events], dtype=object)[place] for name in events[0].mode}
+    return np.clip(place, 0, None)

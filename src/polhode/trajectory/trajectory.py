@@ -30,8 +30,8 @@ class Trajectory:
     parameters   : values, in the order of dynamics.parameters
     statistics   : steps, rejected, evaluations, seconds
     residuals    : (k, m) of the constraints, last those embedded in the equations
-    reactions    : (k, j), the multipliers lam of the others
-    constraint_names : one for each row, (m,)
+    reactions    : (k, j), the multipliers lam of all that is not embedded
+    constraint_names, reaction_names : one for each row, (m,) and (j,)
     sampled      : time of the first call and period of a sampled control, by which tau acts unchanged
     z            : (k, nz), states that are not motion
     work_done    : (k, 4), see `work`, where the run counted it
@@ -52,6 +52,7 @@ class Trajectory:
     residuals: np.ndarray | None = None
     reactions: np.ndarray | None = None
     constraint_names: tuple[str, ...] = ()
+    reaction_names: tuple[str, ...] = ()
     sampled: tuple[float, float] | None = None
     work_done: np.ndarray | None = None
     z: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -64,7 +65,9 @@ class Trajectory:
         if not np.size(self.z):
             object.__setattr__(self, "z", np.zeros((k, len(eq.z))))
         shapes["z"] = (k, len(eq.z))
-        shapes |= {"reactions": (k, len(eq.constraints)), "work_done": (k, 4)}
+        if not self.reaction_names:
+            object.__setattr__(self, "reaction_names", eq.constraints.labels)
+        shapes |= {"reactions": (k, len(self.reaction_names)), "work_done": (k, 4)}
         if k == 0:
             raise ValueError("A trajectory needs at least one state, found none.")
         for name, shape in shapes.items():
@@ -127,7 +130,7 @@ class Trajectory:
             (self.inputs, self.tau),
             (("t",), self.t[:, None]),
             (self.constraint_names, self.residuals),
-            (tuple(f"reaction {name}" for name in self.constraint_names), self.reactions),
+            (tuple(f"reaction {name}" for name in self.reaction_names), self.reactions),
         ):
             if columns is not None and name in names[: columns.shape[1]]:
                 found: np.ndarray = columns[:, names.index(name)]
