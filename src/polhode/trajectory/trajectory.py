@@ -13,6 +13,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.inputs import fresh
 from polhode.model.errors import closest
+from polhode.view import Scene
 
 from . import audit, export, pictures, quantities
 from .interpolate import Ends, hermite
@@ -310,3 +311,10 @@ class Trajectory:
         fps : frames a second of a film
         """
         return pictures.animate(self, path, fps)
+
+    def scene(self, fps: int | None = None) -> Scene:
+        """The machine as shapes fixed to its bodies, with their poses in frames evenly spaced in time.
+
+        A notebook plays it; `scene.picture(1.5, "moment.png")` draws a moment.
+        """
+        return pictures.scene(self, fps)

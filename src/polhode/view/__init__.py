@@ -1,22 +1,26 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
 from .animate import page, save
+from .film import picture
 from .layout import build
 from .optional import needed
 from .plot import Curve, figure
-from .scene import Scene
+from .scene import Scene, Shape, Tie
 from .target import FILMS, for_animation, for_figure, placed
 
 __all__ = [
     "FILMS",
     "Curve",
     "Scene",
+    "Shape",
+    "Tie",
     "build",
     "figure",
     "for_animation",
     "for_figure",
     "needed",
     "page",
+    "picture",
     "placed",
     "save",
 ]
