@@ -1,7 +1,6 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
 from .animate import page, save
-from .film import picture
 from .layout import build
 from .optional import needed
 from .plot import Curve, figure
@@ -20,7 +19,6 @@ __all__ = [
     "for_figure",
     "needed",
     "page",
-    "picture",
     "placed",
     "save",
 ]

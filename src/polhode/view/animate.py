@@ -29,34 +29,22 @@ def save(scene: Scene, path: Any, fps: int = 30) -> Path:
 def page(scene: Scene) -> str:
     """Write the page: one file that needs no network. It has the shapes once, and a pose for each body and frame."""
     world, moving = poses7(scene)
+    digits = 7 - int(np.floor(np.log10(scene.size)))
+    fields = ("kind", "size", "role", "name", "bodies")
     data = {
-        **{name: getattr(scene, name) for name in ("title", "note", "alarm", "size", "floor", "marks", "depths")},
+        **{
+            name: getattr(scene, name)
+            for name in ("title", "note", "alarm", "size", "floor", "marks", "depths", "parents")
+        },
         **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
-        "start": scene.t[0],
-        "duration": scene.t[-1] - scene.t[0],
-        "parents": scene.parents,
-        "palette": PALETTE,
+        **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},
+        "parts": [{f: getattr(p, f) for f in fields} | {"points": p.points.round(digits)} for p in scene.parts],
         "world": world,
         "poses": base64.b64encode(moving.astype("<f4").tobytes()).decode(),
-        "frames": len(scene.t),
-        "parts": [
-            {
-                **{name: getattr(part, name) for name in ("kind", "size", "role", "name")},
-                "bodies": part.bodies,
-                "points": part.points.round(9),
-            }
-            for part in scene.parts
-        ],
     }
     text = json.dumps(data, separators=(",", ":"), default=_plain).replace("<", "\\u003c")  # no tag ends the script
     player = resources.files("polhode.view").joinpath("player.html").read_text(encoding="utf-8")
     return player.replace("{{title}}", html.escape(scene.title)).replace("/*{{scene}}*/null", text)
-
-
-def embedded(scene: Scene, height: int = 480) -> str:
-    """The page as part of another, such as a notebook."""
-    style = f"width:100%;height:{height}px;border:0"
-    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page(scene))}"></iframe>'
 
 
 def poses7(scene: Scene) -> tuple[np.ndarray, np.ndarray]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .optional import needed
-from .scene import Scene, Shape, Tie, View
+from .scene import Scene, Shape, Tie
 from .target import for_figure
 
 SIZE, DPI = (6.4, 4.8), 100
@@ -38,11 +39,11 @@ def write_film(scene: Scene, path: Path, fps: int = 30) -> None:
             film.grab_frame()
 
 
-def picture(scene: Scene, time: float, path: Any = None) -> Any:
-    """Draw the frame nearest to a time; return the matplotlib Figure, and write it where a path is given."""
+def picture(scene: Scene, frame: int, path: Any = None) -> Any:
+    """Draw a frame; return the figure."""
     target = None if path is None else for_figure(path)
     canvas = _Canvas(scene)
-    canvas.draw(int(np.argmin(np.abs(scene.t - time))))
+    canvas.draw(frame)
     if target is not None:
         canvas.fig.savefig(target, dpi=2 * DPI)
     return canvas.fig
@@ -61,7 +62,7 @@ class _Canvas:
         self.ax.axis("off")
         self.background: Any = None  # the ground, which seldom changes
         self.collections = needed("matplotlib.collections", "plot", "A film")
-        self.center, self.distance = _fitted(scene, self.view, self.width / self.height)
+        self.center, self.distance = _fitted(scene, self.width / self.height)
         ends = np.cumsum([0, *(len(part.points) for part in scene.parts)])
         self.parts = [(part, np.arange(a, b)) for part, a, b in zip(scene.parts, ends[:-1], ends[1:], strict=True)]
 
@@ -75,7 +76,7 @@ class _Canvas:
         return np.stack([x, y], axis=-1), scale, near
 
     def draw(self, i: int) -> None:
-        scene, ax = self.scene, self.ax
+        scene = self.scene
         target = self.center + (_middle(scene.points[i]) if self.view.follow else 0)
         if self.background is None or self.view.follow:
             self._paint_ground(target)
@@ -84,11 +85,11 @@ class _Canvas:
         flat = scene.points[i] * [1, 1, 0] + [0, 0, scene.floor]
         self._shadow(*self.project(flat, target)[:2])
         self._parts(i, xy, scale, near, target)
-        ax.text(
-            12, self.height - 14, scene.title, va="top", fontsize=11, fontweight="bold", color=EDGE, parse_math=False
-        )
-        ax.text(self.width - 12, self.height - 14, f"{scene.t[i]:.2f} s", va="top", ha="right", fontsize=10, color=EDGE)
-        ax.text(12, 12, scene.newest(scene.t[i]), fontsize=10, color=ACCENT, parse_math=False)
+        top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
+        say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
+        say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
+        say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
+        say(12, 12, scene.newest(scene.t[i]), color=ACCENT)
 
     def lines(self, segments: Any, width: Any, color: Any, order: float, **options: Any) -> None:
         made = self.collections.LineCollection(
@@ -226,8 +227,9 @@ def _nice(x: float) -> float:
     return float(power * (1 if x / power < 2 else 2 if x / power < 5 else 5))
 
 
-def _fitted(scene: Scene, view: View, aspect: float) -> tuple[np.ndarray, float]:
+def _fitted(scene: Scene, aspect: float) -> tuple[np.ndarray, float]:
     """Where to look and from how far, to see all that will happen."""
+    view = scene.view
     points = scene.points - _middle(scene.points)[:, None, :] if view.follow else scene.points
     seen = points[:: max(1, len(points) // 200)].reshape(-1, 3)
     right, up, back = view.axes()

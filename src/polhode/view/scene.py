@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -169,12 +170,13 @@ class Scene:
         """Draw the frame nearest to a time; return the matplotlib Figure, and write it where a path is given."""
         from .film import picture
 
-        return picture(self, time, path)
+        return picture(self, int(np.argmin(np.abs(self.t - time))), path)
 
     def _repr_html_(self) -> str:
-        from .animate import embedded
+        from .animate import page
 
-        return embedded(self)
+        style = "width:100%;height:480px;border:0"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page(self))}"></iframe>'
 
 
 def where(poses: np.ndarray, parts: Iterable[Shape | Tie]) -> np.ndarray:
