@@ -133,7 +133,7 @@ def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
     return figure(traj.t, _curves(traj, names), traj.dynamics.equations.model.name, note, path)
 
 
-def scene(traj: Trajectory, fps: int | None = None) -> Scene:
+def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
     """The machine in motion, in frames evenly spaced in time; without a rate, as many as a page should have."""
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
     model = dyn.equations.model
@@ -147,7 +147,7 @@ def scene(traj: Trajectory, fps: int | None = None) -> Scene:
     values = {s: float(e) for s, e in dyn.values.items()}
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
     words = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
-    return build(model, dict(zip(bodies, poses, strict=True)), values, t, **words)
+    return build(model, dict(zip(bodies, poses, strict=True)), values, t, marks=tuple(marks), **words)
 
 
 def animate(traj: Trajectory, path: Any, fps: int) -> Path:

@@ -312,9 +312,12 @@ class Trajectory:
         """
         return pictures.animate(self, path, fps)
 
-    def scene(self, fps: int | None = None) -> Scene:
+    def scene(self, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
         """The machine as shapes fixed to its bodies, with their poses in frames evenly spaced in time.
 
         A notebook plays it; `scene.picture(1.5, "moment.png")` draws a moment.
+
+        fps   : frames a second; as many as a page has where it is not given
+        marks : (time, text), what happened when
         """
-        return pictures.scene(self, fps)
+        return pictures.scene(self, fps, marks)

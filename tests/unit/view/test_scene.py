@@ -188,12 +188,10 @@ def test_a_scene_does_not_change_and_says_what_does_not_fit():
 
 
 def test_marks_and_arrows():
-    scene = double().scene(fps=10)
-    assert scene.marks == ()
+    assert double().scene(fps=10).marks == ()
+    scene = double().scene(fps=10, marks=[(0.8, "free"), (0.25, "held <b>")])
     pull = np.linspace(0, 1, 11)[:, None] * [0, -0.3, 0]
-    pulled = dataclasses.replace(scene, marks=((0.8, "free"), (0.25, "held <b>"))).arrow(
-        "pull", "lower", (0.5, 0, 0), pull
-    )
+    pulled = scene.arrow("pull", "lower", (0.5, 0, 0), pull)
     assert [pulled.newest(t) for t in (0, 0.25, 0.79, 0.9)] == ["", "held <b>", "held <b>", "free"]
     data, drawn = composed(page(pulled))
     assert data["marks"] == [[0.25, "held <b>"], [0.8, "free"]]
