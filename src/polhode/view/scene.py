@@ -11,6 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from polhode.model.errors import closest
+
+SIZES = {  # how many numbers the size of each kind has
+    **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
+    **{"mass": 1, "mount": 1, "marker": 0, "trail": 1, "spring": 1, "line": 1, "rail": 0, "arrow": 1},
+}
 CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
 CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
 _ENDS = {"rod": np.array([[0, 0, 0], [0, 0, 1]]), "cylinder": np.array([[0, 0, -0.5], [0, 0, 0.5]])}
@@ -36,6 +42,9 @@ class Shape:
     size: tuple[float, ...] = ()
     role: str = "body"
     name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     @property
     def bodies(self) -> tuple[int, ...]:
@@ -69,6 +78,9 @@ class Tie:
     size: tuple[float, ...] = ()
     role: str = "quiet"
     name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +165,8 @@ class Scene:
 
         at : (3,), in the body; vectors : (k, 3), in the world
         """
+        if body not in self.bodies:
+            raise KeyError(f"Arrow {name!r}: there is no body {body!r}. {closest(body, self.bodies)}")
         index = self.bodies.index(body)
         tip = np.tile(np.eye(4), (len(self.t), 1, 1, 1))
         tip[:, 0, :3, 3] = self.poses[:, index, :3, :3] @ at + self.poses[:, index, :3, 3] + vectors
@@ -177,6 +191,13 @@ class Scene:
 
         style = "width:100%;height:480px;border:0"
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page(self))}"></iframe>'
+
+
+def _check(part: Shape | Tie) -> None:
+    if part.kind not in SIZES:
+        raise ValueError(f"There is no kind of shape {part.kind!r}. {closest(part.kind, SIZES)}")
+    if len(part.size) != SIZES[part.kind]:
+        raise ValueError(f"A {part.kind}: its size has {len(part.size)} numbers, expected {SIZES[part.kind]}.")
 
 
 def where(poses: np.ndarray, parts: Iterable[Shape | Tie]) -> np.ndarray:

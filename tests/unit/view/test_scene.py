@@ -12,7 +12,7 @@ import pytest
 
 import polhode as ph
 from polhode.model.grow import grow
-from polhode.view import page, save
+from polhode.view import Shape, page, save
 from polhode.view.layout import build
 from tests.mechanics import random_state
 from tests.motions import double, still
@@ -185,6 +185,12 @@ def test_a_scene_does_not_change_and_says_what_does_not_fit():
         scene.poses[0, 0, 0, 0] = 2
     with pytest.raises(ValueError, match=r"poses have shape \(10, 3, 4, 4\), expected \(11, 3, 4, 4\)"):
         dataclasses.replace(scene, poses=scene.poses[:10])
+    with pytest.raises(ValueError, match=r"no kind of shape 'sfere'\. Did you mean 'sphere'"):
+        Shape(kind="sfere", body=0, pose=np.eye(4))
+    with pytest.raises(ValueError, match="A rod: its size has 1 numbers, expected 2"):
+        Shape(kind="rod", body=0, pose=np.eye(4), size=(1.0,))
+    with pytest.raises(KeyError, match=r"Arrow 'pull': there is no body 'uper'\. Did you mean 'upper'"):
+        scene.arrow("pull", "uper", (0, 0, 0), np.zeros((11, 3)))
 
 
 def test_marks_and_arrows():
