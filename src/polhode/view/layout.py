@@ -173,7 +173,8 @@ class _Layout:
             elif part.kind == "distance":
                 self.tie("line", (a, X[:3, 3]), (b, Y[:3, 3]), 0.008 * self.thick)
             elif part.kind in ("point", "hinge"):
-                self.add("sphere", a, X, 0.017 * self.thick, role="joint")
+                for k, frame in ((a, X), (b, Y)) if b else ((a, X),):  # of both, as either may hide the other's
+                    self.add("sphere", k, frame, 0.017 * self.thick, role="joint")
 
     def _skeleton(self, body: Body, ends: Iterable[np.ndarray]) -> None:
         """Bars, the way that the body slid, and its joint: a piece of the axis of a hinge, or a ball."""

@@ -319,6 +319,7 @@ def test_a_link_that_closes_a_ring_is_a_rod_like_the_others():
     make.loop("wall", "end", "point")
     scene = scene_of(make.build(), np.zeros(6))
     assert not of(scene, "box")
+    assert np.allclose(at(scene, of(scene, "sphere", role="joint")[1]), [1, 0, 0])  # where the ring closes
     assert np.allclose(ends(scene, "rod", role="body"), [[0.5, 0, 0], [1, 0, 0]])
 
 
