@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
-from polhode.compile.function import TARGETS
+from polhode.compile.targets import TARGETS
 from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ...native import Loaded
 from .ir import Writer
-from .native import Loaded
 
 Shapes = list[tuple[int, ...]]
 
