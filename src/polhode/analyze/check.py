@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import METHODS, formulate
+from polhode.formulations import sources
 from polhode.graph import Expr
 from polhode.model import Model
 from polhode.model.errors import closest
@@ -19,6 +20,13 @@ from polhode.model.errors import closest
 from .quantities import Values, drawn, evaluated, gap, weights
 
 Table = dict[str, dict[str, float]]
+
+TERMS = {
+    "M": ["mass"],
+    "c": ["velocity", "gravity"],
+    "Q": ["forces"],
+    "accelerations": ["mass", "velocity", "gravity", "forces"],
+}  # what methods derive; the rest is read from the kinematics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,11 @@ class Check:
     def methods(self) -> tuple[str, ...]:
         """The methods that were compared."""
         return tuple(self.seconds)
+
+    @property
+    def sources(self) -> dict[str, list[tuple[str, ...]]]:
+        """quantity -> the methods, those together that have it from one function and cannot disagree."""
+        return {name: sources(TERMS[name], self.methods) if name in TERMS else [self.methods] for name in self.table}
 
     @property
     def agree(self) -> bool:
@@ -88,7 +101,7 @@ class Check:
 
     def __str__(self) -> str:
         first = max(len("seconds"), *map(len, self.table))
-        heads = [*self.methods, "any two"]
+        heads = [*self.methods, "any two", "sources"]
         width = max(11, *(len(head) + 2 for head in heads))
 
         def line(name: str, cells: Sequence[str]) -> str:
@@ -100,7 +113,8 @@ class Check:
         lines += ["", line("", heads)]
         for quantity, row in self.table.items():
             cells = ["reference" if m == self.reference else self._cell(row[m]) for m in self.methods]
-            lines.append(line(quantity, [*cells, self._cell(self.apart[quantity])]))
+            own = str(len(self.sources[quantity]))
+            lines.append(line(quantity, [*cells, self._cell(self.apart[quantity]), own]))
         lines.append(line("seconds", [f"{x:.2f}" for x in self.seconds.values()]))
         if "J" in self.table:
             lines.append("Accelerations are those of the bare tree; constraints are compared by their rows.")

@@ -1,6 +1,6 @@
 """What composite bodies give: the inertia matrix, and the weight along every joint.
 
-"poincare" and "denoc" share these; Lagrange's and Kane's equations have their own.
+"poincare" and "denoc" share the matrix; Lagrange's and Kane's equations have their own.
 """
 
 from __future__ import annotations
