@@ -140,8 +140,8 @@ def _include(root: Element, folder: Path | None, faults: Faults) -> None:
             child, beside = left.pop()
             if child.tag == "include":
                 with faults.caught():
-                    held, where = _included(child, folder, beside, seen)
-                    left += [(inner, where) for inner in reversed(held.children)]
+                    file, where = _included(child, folder, beside, seen)
+                    left += [(inner, where) for inner in reversed(file.children)]
             else:
                 made.append((child, beside))
         element.children = [child for child, _ in made]

@@ -60,9 +60,9 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
 def element_table(part: Element) -> dict[str, Any]:
     """The table of an element."""
     row: dict[str, Any] = {"name": part.name}
-    held = part.held()
+    contents = part.held()
     for name, spec in part.specs.items():
-        value = axis_text(list(held[name])) if spec.kind == "axis" else held[name]
-        if spec.belongs(held) and not (spec.kind == "axis" and value == spec.usual):
+        value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
+        if spec.belongs(contents) and not (spec.kind == "axis" and value == spec.usual):
             row[spec.key or name] = list(value) if spec.args else value
     return row

@@ -82,19 +82,19 @@ class Acting(NamedTuple):
     moving: tuple[Expr, ...]
 
 
-def acting(held: Constraints) -> Acting:
+def acting(every: Constraints) -> Acting:
     """The rows of constraints for native code, each in the shorter form: as actions, or as slopes of psi."""
-    rows = dict(_rows(held.kinematics)) if isinstance(held.kinematics, Kinematics) and len(held) else {}
-    at_rest = dict.fromkeys(held.kinematics.u, _ZERO)
+    rows = dict(_rows(every.kinematics)) if isinstance(every.kinematics, Kinematics) and len(every) else {}
+    at_rest = dict.fromkeys(every.kinematics.u, _ZERO)
     # what acts on two bodies does not move by itself, though 0 times a pole is not known to be 0
-    moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(held.labels, held.psi, strict=True)]
+    moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(every.labels, every.psi, strict=True)]
     moves = tuple(moving) if any(e != 0 for e in moving) else ()
-    plain = Acting(held.psi, held.J, held.gamma, held.reference, moves)
+    plain = Acting(every.psi, every.J, every.gamma, every.reference, moves)
     if not rows:
         return plain
-    psi, gamma = [*held.psi], [*held.gamma]
-    J, sizes = ([[*row] for row in m.rows()] for m in (held.J, held.reference))
-    for i, label in enumerate(held.labels):
+    psi, gamma = [*every.psi], [*every.gamma]
+    J, sizes = ([[*row] for row in m.rows()] for m in (every.J, every.reference))
+    for i, label in enumerate(every.labels):
         if label in rows:
             psi[i], J[i], gamma[i] = _written(rows[label].actions, len(J[i]))
             sizes[i] = [rows[label].sizes.get(j, _ZERO) for j in range(len(J[i]))]

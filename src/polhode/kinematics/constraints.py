@@ -107,19 +107,19 @@ class Constraints:
         return [i for i, owner in enumerate(self.names) if owner == name]
 
 
-def selected(held: Constraints, rows: Iterable[int]) -> Constraints:
+def selected(every: Constraints, rows: Iterable[int]) -> Constraints:
     """Some rows of the constraints."""
-    kept = list(rows)
-    group = {g: k for k, g in enumerate(dict.fromkeys(held.groups[i] for i in kept))}
+    chosen = list(rows)
+    group = {g: k for k, g in enumerate(dict.fromkeys(every.groups[i] for i in chosen))}
     return replace(
-        held,
-        names=tuple(held.names[i] for i in kept),
-        labels=tuple(held.labels[i] for i in kept),
-        holonomic=tuple(held.holonomic[i] for i in kept),
-        phi=vector([held.phi[i] for i in kept]),
-        own=vector([held.own[i] for i in kept]),
-        compared=tuple(held.compared[i] for i in kept),
-        groups=tuple(group[held.groups[i]] for i in kept),
+        every,
+        names=tuple(every.names[i] for i in chosen),
+        labels=tuple(every.labels[i] for i in chosen),
+        holonomic=tuple(every.holonomic[i] for i in chosen),
+        phi=vector([every.phi[i] for i in chosen]),
+        own=vector([every.own[i] for i in chosen]),
+        compared=tuple(every.compared[i] for i in chosen),
+        groups=tuple(group[every.groups[i]] for i in chosen),
     )
 
 

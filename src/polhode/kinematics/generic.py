@@ -68,7 +68,7 @@ def generic_points(
         length = extent(kin, point)
         if i:
             point |= {s: point[s] * length for s in slides(kin)}
-        moved, left = _settled(point, kin.q, rest, residual, length)
+        moved, left = _closed(point, kin.q, rest, residual, length)
         if left < CLOSED:
             found.append(moved)
         elif left < NEARLY and len(near) < POINTS:
@@ -85,16 +85,15 @@ class _Residual:
 
     def __init__(self, kin: Kinematics, phi: Matrix, rest: Sequence[Expr], reference: Matrix | None) -> None:
         quaternions = [kin.q[k : k + 4] for k in unit_quaternions(kin)]
-        kept = [i for i, e in enumerate(phi) if e != 0]
-        held = vector([*[phi[i] for i in kept], *[turn @ turn - 1 for turn in quaternions]])
-        self.count, self.measured = len(held), len(kept) if reference is not None else 0
-        if not len(held):
+        stated = [i for i, e in enumerate(phi) if e != 0]
+        residuals = vector([*[phi[i] for i in stated], *[turn @ turn - 1 for turn in quaternions]])
+        self.count, self.measured = len(residuals), len(stated) if reference is not None else 0
+        if not len(residuals):
             return
-        columns = [[e, *row] for e, row in zip(held, jacobian(held, kin.q).rows(), strict=True)]
+        columns = [[e, *row] for e, row in zip(residuals, jacobian(residuals, kin.q).rows(), strict=True)]
         if reference is not None:
-            columns = [
-                [*row, *(reference[kept[i]] if i < len(kept) else zeros(len(kin.u)))] for i, row in enumerate(columns)
-            ]
+            squares = [*(reference[i] for i in stated), *(zeros(len(kin.u)) for _ in quaternions)]
+            columns = [[*row, *more] for row, more in zip(columns, squares, strict=True)]
         self.nq = len(kin.q)
         slow = slide_speeds(kin)
         self.slow = [u in slow for u in kin.u]
@@ -111,7 +110,7 @@ class _Residual:
         return found
 
 
-def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
+def _closed(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
     """Newton's method with the shortest steps, halved where they do not help; the point, and the residual left."""
     import numpy as np
 

@@ -49,15 +49,15 @@ class Measured:
         return _divided(found, np.linalg.norm(found, axis=2))
 
 
-def measured(kin: Kinematics, held: Constraints, points: Sequence[Point]) -> Measured:
+def measured(kin: Kinematics, every: Constraints, points: Sequence[Point]) -> Measured:
     """Measure rows by the velocities that they compare, and speeds by their inertia."""
     import numpy as np
 
-    shape = (len(points), len(held), len(kin.u))
-    J, squares = (sampled(m, points).reshape(shape) for m in (held.J, held.reference))
+    shape = (len(points), len(every), len(kin.u))
+    J, squares = (sampled(m, points).reshape(shape) for m in (every.J, every.reference))
     d = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
     size = np.sqrt((squares / d[:, None]).sum(axis=2))
-    least = np.array([GEOMETRIC if plain else WRITTEN for plain in held.geometric])
+    least = np.array([GEOMETRIC if plain else WRITTEN for plain in every.geometric])
     return Measured(inertia=d, size=size, rows=_divided(J / np.sqrt(d)[:, None], size), least=least)
 
 
