@@ -143,7 +143,7 @@ def _rows(kin: Kinematics) -> Iterator[tuple[str, Row]]:
 
 
 def _both(kin: Kinematics, a: str, b: str) -> tuple[Seen, Seen]:
-    shared = set(kin.ancestors(kin.frame(a)[0])) & set(kin.ancestors(kin.frame(b)[0]))
+    shared = kin.carriers_of_both(kin.frame(a)[0], kin.frame(b)[0])
     return _seen(kin, a, shared), _seen(kin, b, shared)
 
 

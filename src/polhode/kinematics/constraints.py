@@ -237,7 +237,7 @@ def _turn(R: Matrix) -> list[Expr]:
 def _apart(kin: Kinematics, a: str, b: str) -> tuple[tuple[Pose, Twist], tuple[Pose, Twist]]:
     """The poses of two markers in the last link that carries them both; their twists, in their own axes."""
     (i, X_A), (j, X_B) = kin.frame(a), kin.frame(b)
-    shared = set(kin.ancestors(i)) & set(kin.ancestors(j))
+    shared = kin.carriers_of_both(i, j)
     return _below(kin, i, X_A, shared), _below(kin, j, X_B, shared)
 
 
@@ -268,7 +268,7 @@ def _relation(kin: Kinematics, relation: Relation) -> _Row:
     speeds = {symbol(name) for name in kin.model.speeds}
     if not free_symbols(relation.value) & speeds:
         return _Row("", relation.value)
-    return _Row("", None, substitute(relation.value, kin.quasi) if kin.quasi else relation.value)
+    return _Row("", None, substitute(relation.value, kin.quasi))
 
 
 def _rolling(kin: Kinematics, roll: Rolling) -> list[_Row]:

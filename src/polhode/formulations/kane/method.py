@@ -28,7 +28,6 @@ from polhode.graph import (
     mirrored,
     solve,
     substitute,
-    symbol,
     vector,
     zeros,
 )
@@ -181,13 +180,11 @@ class Kane(Choice):
             V_r = kin.jacobian(marker, axes)
             total = total + V_r.T @ vector([*torque, *force])
         for name, law in speed_forces(kin):
-            speed = symbol(name)
-            total = total + gradient(kin.quasi.get(speed, speed), kin.u) * law
+            total = total + gradient(kin.named_speed(name), kin.u) * law
         energy = elastic_energy(kin)
         if energy != 0:
             total = total - kin.pulled(gradient(energy, kin.q))
-        # force laws are written in the speeds of the model
-        return compact(substitute(total, kin.quasi) if kin.quasi else total)
+        return compact(substitute(total, kin.quasi))  # force laws are written in the speeds of the model
 
     def convective(self) -> Matrix:
         """C with C u the velocity terms: half their slopes, as they are quadratic in u.

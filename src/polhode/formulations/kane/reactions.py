@@ -102,7 +102,7 @@ def _wrench(kane: Kane, body: Body, ordered: Constraints) -> Matrix:
         if k in beyond:
             X_CM = X[k] @ X_LM
             R = X_CM.R if axes == "marker" else kin.X_W[cut].R.T
-            laws = [substitute(part, kin.quasi) if kin.quasi else part for part in (torque, force)]
+            laws = [substitute(part, kin.quasi) for part in (torque, force)]
             total = total - Pose.at(X_CM.p) @ Wrench(R @ laws[0], R @ laws[1])
     found = total.vector()
     slopes = _along(kin, cut, body)
