@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, jacobian, substitute, symbol, vector
 from polhode.graph.node import coerce
 from polhode.model import TIME
@@ -109,8 +111,6 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
 
 def _distinct(base: Kinematics, rows: Constraints, sizes: Measured, points: list[Point]) -> list[int]:
     """The rows that do not repeat others; refuse those that contradict them."""
-    import numpy as np
-
     if not len(rows):
         return []
     distinct = independent_rows(sizes.rows, sizes.least)
@@ -130,8 +130,6 @@ def _distinct(base: Kinematics, rows: Constraints, sizes: Measured, points: list
 def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, distinct: list[int],
                 points: list[Point]) -> list[int]:  # fmt: skip
     """The rows that determine, with the definitions, the speeds of the joints."""
-    import numpy as np
-
     n, k = len(base.u), len(defined)
     names = [str(u.value) for u in defined]
     Y = sizes.by_their_lengths(sampled(jacobian(vector(defined.values()), base.u), points))
@@ -156,10 +154,8 @@ def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, di
     return [distinct[i - k] for i in found]
 
 
-def _loose(base: Kinematics, Y: Any, J: Any) -> list[str]:
+def _loose(base: Kinematics, Y: np.ndarray, J: np.ndarray) -> list[str]:
     """Speeds of the joints that definitions and constraints leave open."""
-    import numpy as np
-
     rows = np.concatenate([Y[0], J[0]])
     _, sizes, directions = np.linalg.svd(rows)
     rank = int((sizes > 1e-9 * sizes.max(initial=1e-300)).sum())

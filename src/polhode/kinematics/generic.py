@@ -12,7 +12,8 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, islice
 from math import comb
-from typing import Any
+
+import numpy as np
 
 from polhode.compile import compile
 from polhode.graph import (
@@ -99,10 +100,8 @@ class _Residual:
         self.slow = [u in slow for u in kin.u]
         self.rows = compile({"q": kin.q, "rest": vector(rest)}, {"rows": matrix(columns)}, target="numpy")
 
-    def __call__(self, q: Any, rest: Any, length: float) -> Any:
-        import numpy as np
-
-        rows = self.rows(q, rest)
+    def __call__(self, q: np.ndarray, rest: np.ndarray, length: float) -> np.ndarray:
+        rows: np.ndarray = self.rows(q, rest)
         found = rows[:, : 1 + self.nq]
         if self.measured:
             reach = np.sqrt(rows[: self.measured, 1 + self.nq :]) @ np.where(self.slow, length, 1.0)
@@ -112,8 +111,6 @@ class _Residual:
 
 def _closed(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
     """Newton's method with the shortest steps, halved where they do not help; the point, and the residual left."""
-    import numpy as np
-
     if not residual.count:
         return point, 0.0
     x, given = np.array([point[s] for s in q]), np.array([point[s] for s in rest])
@@ -135,25 +132,19 @@ def _closed(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, 
     return point | dict(zip(q, map(float, x), strict=True)), left if np.isfinite(left) else np.inf
 
 
-def sampled(m: Matrix, points: Sequence[Point]) -> Any:
+def sampled(m: Matrix, points: Sequence[Point]) -> np.ndarray:
     """A matrix at every point, (points, ...)."""
-    import numpy as np
-
     return np.array([evaluate(m, point) for point in points])
 
 
 def finite(points: list[Point], m: Matrix) -> list[Point]:
     """The points away from poles of a matrix, all of them if there is none."""
-    import numpy as np
-
     good = [p for p, value in zip(points, sampled(m, points), strict=True) if np.abs(value).max(initial=0) < POLE]
     return good or points
 
 
 def offset(rows: Matrix, speeds: Matrix, points: Sequence[Point]) -> Matrix:
     """The part of linear expressions without speeds; exactly zero where its terms cancel at the points."""
-    import numpy as np
-
     found = compact(substitute(rows, dict.fromkeys(speeds, 0)))
     values, sizes = (np.nan_to_num(sampled(m, points), posinf=0, neginf=0).T for m in (found, _uncancelled(found)))
     return vector([e if (np.abs(x) > CANCELLED * n).any() else 0 for e, x, n in zip(found, values, sizes, strict=True)])
@@ -180,10 +171,8 @@ def _uncancelled(rows: Matrix) -> Matrix:
     return rows.map(size.__getitem__)
 
 
-def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
+def growth(rows: np.ndarray, dependent: Sequence[int]) -> tuple[int, float]:
     """At how many points the dependent speeds are not determined, and the largest entry of D = A^-1 B at the others."""
-    import numpy as np
-
     rest = [j for j in range(rows.shape[2]) if j not in dependent]
     singular, worst = 0, 1.0
     for sample in rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300):
@@ -195,7 +184,7 @@ def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
     return singular, worst
 
 
-def dependent_columns(AB: Matrix, rows: Any) -> list[int]:
+def dependent_columns(AB: Matrix, rows: np.ndarray) -> list[int]:
     """Choose the speeds to eliminate: small D at all points, then few operations, then the last ones.
 
     AB   : (m, n), independent rows
@@ -213,10 +202,8 @@ def dependent_columns(AB: Matrix, rows: Any) -> list[int]:
     return list(max(cost.items(), key=lambda item: (-item[1], item[0]))[0])
 
 
-def _pivots(sample: Any) -> tuple[int, ...]:
+def _pivots(sample: np.ndarray) -> tuple[int, ...]:
     """The columns that elimination with the largest pivots takes first."""
-    import numpy as np
-
     left, taken = sample.copy(), []
     for _ in range(len(sample)):
         j = int(np.argmax(np.linalg.norm(left, axis=0)))

@@ -82,13 +82,13 @@ def _axis(link: Link) -> _Axis | None:
     if len(numbers) < 6:
         return None
     w, v = numbers[:3], numbers[3:]
-    length = math.sqrt(sum(x * x for x in w))
+    length = math.sqrt(_dot(w, w))
     if length == 0:
-        size = math.sqrt(sum(x * x for x in v))
+        size = math.sqrt(_dot(v, v))
         return "prismatic", vector([x / size if size != 1 else x for x in v]), zeros(3)
     if abs(_dot(w, v)) > 1e-14 * length * math.sqrt(_dot(v, v)):
         return None  # a screw
-    point = [(w[(i + 1) % 3] * v[(i + 2) % 3] - w[(i + 2) % 3] * v[(i + 1) % 3]) / length**2 for i in range(3)]
+    point = [e / length**2 for e in _cross(w, v)]
     unit = w if abs(length - 1) < 1e-15 else [x / length for x in w]
     return "revolute", vector(unit), vector(point) if any(point) else zeros(3)
 
