@@ -200,6 +200,12 @@ def multipliers(eq, at, tau):
     return found[: len(M)], found[len(M) :]
 
 
+def satisfiable(still, rows):
+    """Whether J v + b = 0 has a solution: a speed that a loop prevents may be prescribed as well."""
+    J, b = still(rows.J), still(rows.psi)
+    return close(J @ np.linalg.lstsq(J, -b, rcond=1e-9)[0], -b, 1e-9)
+
+
 @pytest.mark.parametrize("seed", CONSTRAINED)
 def test_embedded_constraints_give_the_accelerations_of_multipliers(seed):
     model, q = constrained(seed)
@@ -210,10 +216,17 @@ def test_embedded_constraints_give_the_accelerations_of_multipliers(seed):
     rank = int((sizes > 1e-9).sum())
     if rank == len(plain.u) or sizes[rank - 1] < 1e-2:
         pytest.skip("no motion is left, or hardly")
+    if not satisfiable(there, plain.constraints):
+        with pytest.raises(ValueError, match="contradicts others: no motion satisfies them all"):
+            ph.formulate(model, method="kane", embed=True)
+        return
     accelerations = []
     for way in ("substitution", "recombination"):
         eq = ph.formulate(model, method="kane", embed=True, embed_by=way)
         kin = eq.kinematics
+        if len(eq.u) < len(plain.u) - rank:
+            assert {*plain.constraints.names} == {"knife edge", "loop"}
+            pytest.skip("the edge repeats the loop here, where it is in line with the anchor, and nowhere else")
         assert len(eq.u) == len(plain.u) - rank
         draw = np.random.default_rng(seed)
         at = At(eq, q, draw.uniform(-1, 1, len(eq.u)))
