@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from .holding import bare as stripped
-from .holding import held, statement
+from .holding import constraint_lists, statement
 from .values import named_values, vector_values
 from .wording import for_shell
 
@@ -302,7 +302,7 @@ def simulate(
     )  # fmt: skip
     written = write(found, asked)
     if as_json:
-        _print(summary(found, written) | held(dynamics.equations.model, whole))
+        _print(summary(found, written) | constraint_lists(dynamics.equations.model, whole))
     else:
         said = statement(dynamics.equations.model, whole, "Residuals are below.")
         print(for_shell("\n\n".join([str(found.outcome), *([said] if said else []), str(found.audit())])))
