@@ -241,7 +241,7 @@ def simulate(
     file: File,
     t: Annotated[float, typer.Option("--t", help="Seconds to simulate.", show_default=False)],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1, z.i=0.5; repeatable.")
     ] = None,
     guesses: Annotated[
         list[str] | None,
@@ -292,13 +292,13 @@ def simulate(
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
-    q0, u0 = initial(settings or [], dynamics.equations, "--set")
-    q_near, u_near = initial(guesses or [], dynamics.equations, "--guess")
+    q0, u0, z0 = initial(settings or [], dynamics.equations, "--set", "quz")
+    q_near, u_near = initial(guesses or [], dynamics.equations, "--guess", "qu")
     laws = forces(tau or [], dynamics.equations)
-    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0])
+    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
     found = run(
         dynamics, *state, t_end=t, tau=laws or None, method=integrator, step=step, output=every,
-        rtol=rtol, atol=atol, longest=longest, reacting=reacting,
+        rtol=rtol, atol=atol, longest=longest, z0=z0, reacting=reacting,
     )  # fmt: skip
     written = write(found, asked)
     if as_json:

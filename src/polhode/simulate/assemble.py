@@ -37,13 +37,13 @@ def assemble(
     keep: Iterable[str] = (),
     t: float = 0.0,
     p: Any = None,
+    z0: Any = None,
 ) -> State:
     """Find a state that satisfies the constraints, positions first, then speeds, nearest to a guess.
 
     q0, u0 : arrays, or values by name; at rest where nothing is given
     keep   : names of coordinates and speeds that must stay as they are given
-
-    States beside motion are where runs start them.
+    z0     : states beside motion, likewise; where runs start them where nothing is given
 
     Raises AssemblyError that names the constraint which cannot be satisfied.
     """
@@ -56,7 +56,9 @@ def assemble(
     for name in kept:
         if name not in names:
             raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, names)}")
-    solver = _Solver(program, parameters_of(program.dynamics, p), t)
+    values = parameters_of(program.dynamics, p)
+    z = values_of(z0, [str(s.value) for s in eq.z], program.starts(values), "z0")
+    solver = _Solver(program, values, t, z)
     q = solver.positions(q, kept)
     return State(q, solver.speeds(q, u, kept))
 
@@ -76,12 +78,12 @@ class _Solver:
     their reference allows, and by the least of it that a row must have of its own to count.
     """
 
-    def __init__(self, program: Program, p: np.ndarray, t: float) -> None:
+    def __init__(self, program: Program, p: np.ndarray, t: float, z: np.ndarray) -> None:
         self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         self.about = np.array(program.held.holonomic, dtype=bool)
         self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
-        self.rest = np.concatenate([program.starts(p), np.zeros(len(program.work))])  # where runs start
+        self.rest = np.concatenate([z, np.zeros(len(program.work))])  # what stands behind q and u
 
     def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds.

@@ -172,7 +172,11 @@ class Simulation:
     def _set(self, where: slice, given: Any, what: str) -> None:
         x = self._x.copy()
         x[where] = values_of(given, self._names[where], x[where].tolist(), what)
-        self._x[:] = self._program.unit(x)
+        x = self._program.unit(x)
+        self._flush()
+        if -np.inf < self._recording.last < self.t:  # outputs may have ended before now
+            self._recording.add(np.array([self.t]), self._x[None])
+        self._x[:] = x
         self._changed, self._stepping = True, False
 
     def _resume(self) -> None:
@@ -300,6 +304,8 @@ class Simulation:
         self._resume()
         self._flush()
         known = not self._changed and self._recording.last >= self.t
+        if self._changed and self._recording.rows:
+            self._recording.set_rows.append(self._recording.rows)
         self._changed, self._stepping, self._outcome = False, False, None
         if grid is None:
             if not known:
@@ -363,6 +369,7 @@ class Simulation:
             reactions=self._reactions(t, x, tau) if reacting and m else None,
             constraint_names=program.held.labels,
             sampled=None if period is None else (self._t0, period),
+            set_rows=tuple(self._recording.set_rows),
         )
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:

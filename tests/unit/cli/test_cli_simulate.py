@@ -143,3 +143,26 @@ def test_words_of_python_become_options():
     assert for_shell("Method 'x' is unknown. Choose one of 'kane'.").startswith("Method")  # of formulate
     assert for_shell("rtol is -1, expected a tolerance.").startswith("--rtol is")
     assert for_shell("Outputs are far apart. Make them denser.").endswith("with --every.")
+
+
+def test_states_beside_motion_are_set_and_shown(tmp_path):
+    """x'' = i with i' = 0, so that x = i t^2 / 2; a rail that follows i is closed where i is set."""
+    path = tmp_path / "motor.toml"
+    path.write_text(
+        'name = "motor"\ngravity = [0, 0, 0]\n'
+        '[[body]]\nname = "cart"\njoint = { type = "prismatic", axis = "x", name = "x" }\nmass = 1\n'
+        '[[body]]\nname = "rail"\njoint = { type = "prismatic", axis = "y", name = "y" }\nmass = 1\n'
+        '[[state]]\nname = "i"\nrate = 0\nstart = 0.1\n'
+        '[[force]]\nspeed = "x_dot"\nvalue = "i"\n'
+        '[[constraint]]\nvalue = "y - 2*i"\n'
+    )
+    for setting, i in (((), 0.1), (("--set", "z.i=0.5"), 0.5), (("--set", "i=0.5"), 0.5)):
+        done = run(path, "--t", 2, *setting, "--json")
+        assert done.returncode == 0, done.stderr + done.stdout
+        found = json.loads(done.stdout)
+        assert found["z"] == {"i": i}
+        assert found["q"]["x"] == pytest.approx(2 * i)
+        assert found["q"]["y"] == pytest.approx(2 * i)
+    wrong = run(path, "--t", 2, "--set", "z.j=1")
+    assert wrong.returncode == 1
+    assert "--set: there is no variable 'z.j'. Did you mean 'z.i'" in wrong.stderr
