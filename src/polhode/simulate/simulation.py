@@ -303,13 +303,15 @@ class Simulation:
         """Prepare to record every step, or states at the times of a grid; the state now, unless it is there."""
         self._resume()
         self._flush()
-        known = not self._changed and self._recording.last >= self.t
+        here = np.array([self.t]), self._x[None]
         if self._changed and self._recording.rows:
             self._recording.set_rows.append(self._recording.rows)
+            self._recording.add(*here)
+        known = self._recording.last >= self.t
         self._changed, self._stepping, self._outcome = False, False, None
         if grid is None:
             if not known:
-                self._recording.add(np.array([self.t]), self._x[None])
+                self._recording.add(*here)
             self._advance = self._each
             return
         self._grid = grid[grid > self.t] if known else grid
