@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polhode.graph import Expr
-from polhode.model import TIME
 from polhode.model.errors import closest
 from polhode.view import for_animation, for_figure, needed, placed
 
@@ -32,19 +30,14 @@ def initial(settings: Sequence[str], equations: Any, where: str, groups: str) ->
     return list(found.values())
 
 
-def forces(settings: Sequence[str], equations: Any) -> dict[str, Any]:
+def forces(settings: Sequence[str]) -> dict[str, str]:
     """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"."""
-    from polhode.model.expression import parse
-
-    every = (*equations.parameters, *equations.q, *equations.u, *equations.z)
-    names: dict[str, Expr] = {str(s.value): s for s in every}
-    names[str(TIME.value)] = TIME
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals or not name:
             raise ValueError(f'--tau: {setting!r}, expected "SPEED=EXPRESSION".')
-        found[name] = parse(text, names, f"--tau: {name}")
+        found[name] = text
     return found
 
 

@@ -144,6 +144,7 @@ def evaluated(
     *,
     q: list[float],
     u: list[float],
+    z: list[float],
     tau: list[float],
     t: float,
 ) -> dict[str, Any]:
@@ -161,7 +162,6 @@ def evaluated(
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
     eq = equations
-    z = [float(state.start) for state in eq.model.states]
     given |= dict(zip(eq.z, z, strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .parameters import ordered
+from .parameters import Call, ordered
 from .warning import ConstraintWarning, warn_caller
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ def respond(
 ) -> Pair:  # fmt: skip
     """Accelerations, (..., nu), and reactions, (..., m)."""
     at = _States.read(dynamics, name, q, u, tau, z, t, p, active)
+    if not len(at.program.held):
+        return at.shaped(at.call(dynamics.tree_dynamics, at.tau)), np.zeros((*at.lead, 0))
     udot, lam = at.each(lambda program, t, x, tau, p: program.respond(t, x, tau, p, at.active), threads)
-    if check:
-        at.warn_of_state(speeds=True)
+    if check and len(at.program.constraints) and not at.warn_of_state(speeds=True):
         at.warn_of_accelerations(udot, lam)
     return at.shaped(udot), at.shaped(lam)
 
@@ -97,9 +98,10 @@ def impulse(
         raise ValueError(f"impulse: restitution is {restitution!r:.60}, expected a number from 0 to 1.")
     e = float(restitution)
     at = _States.read(dynamics, "impulse", q, u, np.zeros(len(dynamics.equations.u)), z, t, p, active)
+    if not len(at.program.held):
+        return at.shaped(at.parts[1].copy()), np.zeros((*at.lead, 0))
     after, struck = at.each(lambda program, t, x, _, p: program.strike(t, x, p, at.active, e), 1)
-    if check:
-        at.warn_of_state(speeds=False)
+    if check and len(at.program.constraints) and not at.warn_of_state(speeds=False):
         at.warn_of_speeds(after, e)
     return at.shaped(after), at.shaped(struck)
 
@@ -172,6 +174,19 @@ class _States:
         first, second = (np.concatenate(list(one)) for one in zip(*parts, strict=True))
         return first, second
 
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """q, u and z, a row each."""
+        eq = self.program.equations
+        return np.split(self.x, np.cumsum([len(eq.q), len(eq.u)]), axis=-1)
+
+    def call(self, function: Any, *more: np.ndarray) -> np.ndarray:
+        """A call of the dynamics at (q, u, ...), with t, z and p where it takes them."""
+        q, u, z = self.parts
+        extra = {"t": self.t, "z": z, "p": self.p} if isinstance(function, Call) else {}
+        found: np.ndarray = function(q, u, *more, **extra)
+        return found
+
     def shaped(self, rows: np.ndarray) -> np.ndarray:
         return rows.reshape(*self.lead, rows.shape[-1])
 
@@ -182,20 +197,20 @@ class _States:
 
         return residuals(self.program, self.t, x, self.program.given(self.p, None))
 
-    def warn_of_state(self, speeds: bool) -> None:
-        """Say where positions, and if asked speeds, do not satisfy the constraints."""
+    def warn_of_state(self, speeds: bool) -> bool:
+        """Say where positions, and if asked speeds, do not satisfy the constraints; whether there was need to."""
         from .satisfied import unsatisfied
 
-        if said := unsatisfied(self.program, self.residuals(self.x), self.program.holding(self.active), speeds):
+        said = unsatisfied(self.program, self.residuals(self.x), self.program.holding(self.active), speeds)
+        if said:
             self._warn(f"the {said} Find a state that does with q, u = assemble(dynamics, q, u)")
+        return said is not None
 
     def warn_of_accelerations(self, udot: np.ndarray, lam: np.ndarray) -> None:
         """Say where rows are left that no acceleration satisfies."""
         from .satisfied import Residuals
 
-        eq, dynamics = self.program.equations, self.program.dynamics
-        q, u, z = np.split(self.x, [len(eq.q), len(eq.q) + len(eq.u)], axis=-1)
-        left = dynamics.row_accelerations(q, u, udot, lam, t=self.t, z=z, p=self.p)
+        left = self.call(self.program.dynamics.row_accelerations, udot, lam)
         self._warn_of_rows("acceleration", Residuals.of(left))
 
     def warn_of_speeds(self, after: np.ndarray, restitution: float) -> None:

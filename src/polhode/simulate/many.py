@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,8 +14,7 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
 
-from .asked import check_span, method_of, movable, times
-from .assemble import parameters_of, values_of
+from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
@@ -122,8 +121,9 @@ def simulate_many(
         raise ValueError('output is "steps", which differ from run to run. Give times or a spacing.')
     each = np.ndim(tau) == 2
     inputs = read_inputs(None if each else tau, eq)
+    program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
     parameters = _parameters(dynamics, p)
-    starts = np.array([program_of(dynamics).starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
+    starts = np.array([program.starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
     q, u, z, forces, values = _together(
         q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
         u0=_rows(u0, inputs.names, np.zeros((1, len(eq.u))), "u0"),
@@ -131,17 +131,15 @@ def simulate_many(
         tau=_rows(tau, inputs.names, np.zeros((1, len(eq.u))), "tau") if each else inputs.constant[None],
         p=parameters,
     )
-    native = inputs.sampled is None and inputs.continuous is None and not options
-    if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
-        program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
-        if program.flow is not None and not len(program.held):
-            x = program.state(q, u, z)
-            bundle = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
-            warn(*bundle.outcomes)
-            return bundle
-    options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    runs = zip(range(len(q)), q, u, z, forces if each else [tau] * len(q), values, strict=True)
-    bundle = _one_by_one(partial(simulated, dynamics, **options), list(runs), t, threads)
+    native = inputs.sampled is None and inputs.continuous is None and not options and not len(program.held)
+    if chosen.rule.fixed and native and step is not None and program.flow is not None and _even(t, t0, step):
+        x = program.state(q, u, z)
+        bundle = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
+    else:
+        given = zip(q, u, z, forces if each else [tau] * len(q), values, strict=True)
+        runs = [dict(zip(("q0", "u0", "z0", "tau", "p"), one, strict=True)) for one in given]
+        options |= {"method": method, "step": step, "t0": t0, "progress": False}
+        bundle = _one_by_one(partial(simulated, dynamics, t_end, t, **options), runs, t, threads)
     warn(*bundle.outcomes)
     return bundle
 
@@ -272,11 +270,18 @@ def _shared(values: np.ndarray) -> np.ndarray:
     return values[0] if (values == values[0]).all() else values
 
 
-def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundle:
-    """Any method, each run for itself: its number, q0, u0, z0, tau, and parameters."""
+def _one_by_one(run: Callable[..., Trajectory], runs: list[dict[str, Any]], t: np.ndarray, threads: int) -> Bundle:
+    """Any method, each run for itself, by arguments of its own."""
+
+    def single(i: int) -> Trajectory:
+        try:
+            return run(**runs[i])
+        except ValueError as error:
+            raise ValueError(f"Run {i}: {error}") from error
+
     with stoppable():
-        first = _single(run, runs[0])  # compiled once, before the threads need it
-        found = [first, *shared_out(partial(_single, run), runs[1:], threads)]
+        first = single(0)  # compiled once, before the threads need it
+        found = [first, *shared_out(single, range(1, len(runs)), threads)]
 
     def stacked(name: str) -> np.ndarray:
         """Rows at the times t; what a run added where it stopped stays in it."""
@@ -299,12 +304,3 @@ def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundl
         statistics={"method": first.statistics["method"]},
         runs=tuple(found),
     )
-
-
-def _single(run: Any, given: tuple[int, np.ndarray, np.ndarray, np.ndarray, Any, np.ndarray]) -> Trajectory:
-    i, q, u, z, tau, p = given
-    try:
-        found: Trajectory = run(q, u, z0=z, tau=tau, p=p)
-    except ValueError as error:
-        raise ValueError(f"Run {i}: {error}") from error
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,10 +19,9 @@ from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
-from .asked import is_number, method_of, movable, times, tolerances
-from .assemble import parameters_of, values_of
+from .asked import is_number, method_of, movable, parameters_of, times, tolerances, values_of
 from .ending import ending
-from .inputs import numbers, read_inputs
+from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
@@ -151,12 +150,7 @@ class Simulation:
     def tau(self, given: Any) -> None:
         if self._inputs.sampled is not None or self._inputs.continuous is not None:
             raise TypeError("tau comes from a control, so it cannot be set. Have the control give another force.")
-        names, before = self._inputs.names, self._machine.tau
-        if isinstance(given, Mapping):
-            found = values_of(given, names, before.tolist(), "tau")
-        else:
-            found = numbers(given, names)
-        self._push(found)
+        self._push(values_of(given, self._inputs.names, self._machine.tau, "tau"))
 
     def _push(self, forces: np.ndarray) -> None:
         """Let other constant forces act from now on."""

@@ -92,7 +92,7 @@ def test_a_force_law(slider):
         (("--step", "0.1"), "--longest, --rtol and --atol"),
         (("--longest", "0"), "expected seconds, more than 0"),
         (("--every", "2"), "--every is 2.0"),
-        (("--tau", "a_dot=k*a"), "unknown name k. Expected numbers, t, coordinates and speeds."),
+        (("--tau", "a_dot=k*a"), "--tau of 'a_dot' has 'k', expected coordinates, speeds, states, t and parameters"),
         (("--set", "b=5,a=1"), "'slide' cannot be satisfied"),
         (("--set", "b=5,a=1"), "--guess, --set less"),
         (("--guess", "q.c=1"), "--guess: there is no variable 'q.c'"),
@@ -163,6 +163,11 @@ def test_states_beside_motion_are_set_and_shown(tmp_path):
         assert found["z"] == {"i": i}
         assert found["q"]["x"] == pytest.approx(2 * i)
         assert found["q"]["y"] == pytest.approx(2 * i)
+    for given, i in (((), 0.1), (("--z", "0.5"), 0.5), (("--z", "i=0.5"), 0.5)):
+        words = [sys.executable, "-m", "polhode", "eval", path, "--q", f"y={2 * i}", *given, "--json"]
+        found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        assert found["z"] == [i]
+        assert found["forces"] == [i, 0]
     wrong = run(path, "--t", 2, "--set", "z.j=1")
     assert wrong.returncode == 1
     assert "--set: there is no variable 'z.j'. Did you mean 'z.i'" in wrong.stderr

@@ -50,8 +50,11 @@ def test_what_remains_of_contradicting_accelerations_is_said():
     assert udot[0] in (pytest.approx(2), pytest.approx(6))  # one of them holds, so 4 are left of the other
     for active in (["slow"], ("fast",), "slow", ()):
         dyn.forward_dynamics(q, u, [0.0, 0.0], t=0.0, active=active)
-    with pytest.warns(ph.ConstraintWarning, match="'fast'"):
+    with pytest.warns(ph.ConstraintWarning, match="position does not satisfy 'fast'"):
         dyn.forward_dynamics([0.1, 0.5], u, [0.0, 0.0], t=0.0, active=["fast"])
+    with pytest.warns(ph.ConstraintWarning) as heard:
+        dyn.forward_dynamics([0.1, 0.5], u, [0.0, 0.0], t=0.0)
+    assert len(heard) == 1  # one word a call
 
 
 def test_what_remains_of_contradicting_impulses_is_said():
@@ -81,6 +84,17 @@ def test_no_word_where_all_is_well_or_nobody_asks(call):
         dyn.impulse([0.0, 0.5], [0.3, 2.0])  # what it is for
         dyn.impulse([0.0, 0.5], [0.3, 2.0], restitution=0.5)
         dyn.acceleration("load")([1.0, 0.5], still, still, check=False)
+
+
+def test_nothing_to_satisfy_is_satisfied():
+    dyn, still = cart(), [0.0, 0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        after, none = dyn.impulse([0.1, 0.2], [1.0, 2.0])
+        udot, lam = dyn.response([0.1, 0.2], still, still)
+    np.testing.assert_array_equal(after, [1.0, 2.0])
+    np.testing.assert_allclose(udot, dyn.forward_dynamics([0.1, 0.2], still, still), rtol=1e-12)
+    assert none.shape == lam.shape == (0,)
 
 
 def test_rounded_geometry_and_rows_that_repeat_are_satisfied():
