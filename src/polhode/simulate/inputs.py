@@ -89,12 +89,10 @@ class Inputs:
             self.not_finite = t, self.names[int(np.argmin(finite))]
         return array
 
-    def along(
-        self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray, constant: np.ndarray | None = None
-    ) -> np.ndarray:
+    def along(self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """Forces that are constants and laws, (..., nu), at states (..., n)."""
         found = np.empty((*x.shape[:-1], len(self.names)))
-        found[...] = self.constant if constant is None else constant
+        found[...] = constant
         if program.law is not None:
             columns = [self.names.index(str(u.value)) for u in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))

@@ -85,7 +85,7 @@ def test_a_force_law(slider):
         (("--set", "q.c=1"), "there is no variable 'q.c'"),
         (("--set", "a"), "expected NAME=NUMBER"),
         (("--tau", "a_dot"), 'expected "SPEED=EXPRESSION"'),
-        (("--tau", "a_dot=__import__('os')"), "--tau: a_dot"),
+        (("--tau", "a_dot=__import__('os')"), "--tau of 'a_dot'"),
         (("--tau", "w=1"), "there is no speed 'w'"),
         (("--integrator", "rk9"), "'rk9' is unknown"),
         (("--integrator", "rk4"), "Give --step 1e-3"),
