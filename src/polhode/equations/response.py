@@ -184,7 +184,12 @@ class _States:
         """A call of the dynamics at (q, u, ...), with t, z and p where it takes them."""
         q, u, z = self.parts
         extra = {"t": self.t, "z": z, "p": self.p} if isinstance(function, Call) else {}
-        found: np.ndarray = function(q, u, *more, **extra)
+        found: np.ndarray
+        if len(self.x) == 1 and self.p.ndim == 1:  # the quick way in
+            extra |= {name: extra[name][0] for name in ("t", "z") if name in extra}
+            found = function(q[0], u[0], *(a[0] for a in more), **extra)
+            return found[None]
+        found = function(q, u, *more, **extra)
         return found
 
     def shaped(self, rows: np.ndarray) -> np.ndarray:

@@ -80,11 +80,15 @@ def residuals(program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> 
     t : (k,); x : (k, n); p : as native code takes it
     """
     assert program.residuals is not None
+    if len(x) == 1 and p.ndim == 1:  # the quick way in
+        return Residuals.of(program.residuals(t, program.whole(x[0]), p)[None])
     return Residuals.of(program.residuals(t[:, None], program.whole(x), p))
 
 
 def unsatisfied(program: Program, left: Residuals, holding: Collection[str], speeds: bool = True) -> str | None:
     """Say which position, or else which speed, is furthest from the constraints that hold; None where all are met."""
+    if not left.loose.any():
+        return None
     parts = np.split(left.off, [len(program.held)], axis=1), np.split(left.size2, [len(program.held)], axis=1)
     for what, off, size2 in list(zip(("position", "speed"), *parts, strict=True))[: 1 + speeds]:
         on = np.array([name in holding for name in program.held.names[: off.shape[1]]], dtype=bool)
