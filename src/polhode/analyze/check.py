@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import METHODS, formulate
+from polhode.equations.parameters import numbers_of
 from polhode.formulations import sources
 from polhode.graph import Expr
 from polhode.model import Model
@@ -214,14 +215,7 @@ def _wanted(methods: Sequence[str] | None) -> list[str]:
 def _parameters(model: Model, values: Mapping[Any, float], seed: int) -> tuple[dict[str, float], tuple[str, ...]]:
     """A value for every parameter: those given, others drawn between 0.5 and 2."""
     names = [str(s.value) for s in model.parameters]
-    given: dict[str, float] = {}
-    for key, value in values.items():
-        name = str(key.value) if isinstance(key, Expr) else key
-        if name not in names:
-            raise ValueError(f"{name!r} is no parameter of the model. {closest(name, names)}")
-        if isinstance(value, str) or not math.isfinite(value):
-            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
-        given[name] = float(value)
+    given = {name: float(x) for name, x in numbers_of(values, names, "the model").items()}
     draw = np.random.default_rng((seed, 1)).uniform(0.5, 2, len(names))
     found = {name: given.get(name, float(x)) for name, x in zip(names, draw, strict=True)}
     return found, tuple(name for name in names if name not in given)

@@ -44,7 +44,7 @@ def program_of(
     stepping : whether it is for steps of Euler's method, in which the dampers of the joints are implicit
     """
     stepping = stepping and bool(damped(dynamics.equations.model))
-    key, known = (driven, stepping, *(laws or {}).items()), dynamics.kept
+    key, known = (driven, stepping, *(laws or {}).items()), dynamics.programs
     with _MAKING:
         found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping)
         known[key] = found
@@ -175,7 +175,7 @@ class Program:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
         h, m = len(self.held), len(self.constraints)
         at = np.asarray(t, dtype=float)[..., None]
-        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self._whole(x), p)
+        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self.whole(x), p)
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
         return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
 
@@ -192,7 +192,7 @@ class Program:
         sizes = ((len(self.held), len(self.base.u)), (len(self.constraints), len(self.equations.u)))
         (h, nv), (m, nu) = sizes
         parts = np.split(
-            self.assembly(np.array([t]), self._whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
+            self.assembly(np.array([t]), self.whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
         )
         residual, J, E2, far2 = parts[:4] if positions else parts[4:]
         shape = sizes[0] if positions else sizes[1]
@@ -201,7 +201,7 @@ class Program:
     def moved(self, t: float, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Rates of the coordinates, (..., nq), for speeds v of the joints."""
         x = np.concatenate([q, v], axis=-1)
-        found: np.ndarray = self.moves(np.array([t]), self._whole(x) if self.moves is self.rates else x, p)
+        found: np.ndarray = self.moves(np.array([t]), self.whole(x) if self.moves is self.rates else x, p)
         return found
 
     @cached_property
@@ -227,7 +227,7 @@ class Program:
         """Accelerations and reactions, (k, nu) and (k, m), of states (k, n) of a machine with constraints."""
         m = self.machine(p=p, active=active)
         dx, lam = np.zeros((len(t), len(self.x))), np.zeros((len(t), len(self.constraints)))
-        respond(m, np.ascontiguousarray(t), self._whole(x), np.ascontiguousarray(tau), dx, lam)
+        respond(m, np.ascontiguousarray(t), self.whole(x), np.ascontiguousarray(tau), dx, lam)
         return dx[:, m.nq : m.nq + m.nu], lam
 
     def strike(
@@ -236,13 +236,13 @@ class Program:
         """Speeds after constraints were imposed at states, and their impulses, (k, nu) and (k, m)."""
         m = self.machine(p=p, active=active)
         after, impulse = np.zeros((len(t), m.nu)), np.zeros((len(t), len(self.constraints)))
-        strike(m, np.ascontiguousarray(t), self._whole(x), float(restitution), after, impulse)
+        strike(m, np.ascontiguousarray(t), self.whole(x), float(restitution), after, impulse)
         return after, impulse
 
     def state(self, q: np.ndarray, u: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """States (..., n) of coordinates, speeds and states beside motion, before any work was done."""
         rest = [] if z is None else [z]
-        return self.unit(self._whole(np.concatenate([q, u, *rest], axis=-1)))
+        return self.unit(self.whole(np.concatenate([q, u, *rest], axis=-1)))
 
     def starts(self, p: np.ndarray) -> np.ndarray:
         """Where the states beside motion start, (nz,), for values of the run-time parameters."""
@@ -250,7 +250,7 @@ class Program:
         known |= dict(zip(map(symbol, self.dynamics.parameters), map(float, p), strict=False))
         return np.array([float(evaluate(state.start, known)) for state in self.equations.model.states])
 
-    def _whole(self, x: np.ndarray) -> np.ndarray:
+    def whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""
         missing = len(self.x) - x.shape[-1]
         return np.ascontiguousarray(np.concatenate([x, np.zeros((*x.shape[:-1], missing))], axis=-1))

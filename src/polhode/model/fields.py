@@ -11,7 +11,6 @@ from polhode.graph import Expr
 
 from . import values
 from .errors import closest, fault
-from .expression import Symbols, parse
 
 NAMES = ("marker", "coordinate", "speed")  # kinds of fields that refer to something of the model
 
@@ -26,7 +25,6 @@ class Spec:
     key          : what TOML calls it, if not as the field
     least, above : bounds of a number
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
-    text         : the text of an expression will do
     options      : of a choice
     when         : the choice (field, value) that the field belongs to; it has no meaning for others
     """
@@ -38,7 +36,6 @@ class Spec:
     least: float | None = None
     above: float | None = None
     of: str = "constants"
-    text: bool = False
     options: tuple[str, ...] = ()
     when: tuple[str, str] | None = None
 
@@ -46,8 +43,7 @@ class Spec:
         """What the field holds, from what a user gave."""
         match self.kind:
             case "scalar":
-                text = self.text and isinstance(value, str)
-                return parse(value, Symbols(), what) if text else values.scalar(value, what)
+                return values.scalar(value, what)
             case "vector":
                 return values.entries(value, 3, what)
             case "axis":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,10 +19,9 @@ from polhode.kernels.stepping import COLLAPSE, DONE, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
-from .asked import is_number, method_of, movable, times, tolerances
-from .assemble import parameters_of, values_of
+from .asked import is_number, method_of, movable, parameters_of, times, tolerances, values_of
 from .ending import ending
-from .inputs import numbers, read_inputs
+from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
@@ -151,12 +150,7 @@ class Simulation:
     def tau(self, given: Any) -> None:
         if self._inputs.sampled is not None or self._inputs.continuous is not None:
             raise TypeError("tau comes from a control, so it cannot be set. Have the control give another force.")
-        names, before = self._inputs.names, self._machine.tau
-        if isinstance(given, Mapping):
-            found = values_of(given, names, before.tolist(), "tau")
-        else:
-            found = numbers(given, names)
-        self._push(found)
+        self._push(values_of(given, self._inputs.names, self._machine.tau, "tau"))
 
     def _push(self, forces: np.ndarray) -> None:
         """Let other constant forces act from now on."""
@@ -172,7 +166,11 @@ class Simulation:
     def _set(self, where: slice, given: Any, what: str) -> None:
         x = self._x.copy()
         x[where] = values_of(given, self._names[where], x[where].tolist(), what)
-        self._x[:] = self._program.unit(x)
+        x = self._program.unit(x)
+        self._flush()
+        if -np.inf < self._recording.last < self.t:  # outputs may have ended before now
+            self._recording.add(np.array([self.t]), self._x[None])
+        self._x[:] = x
         self._changed, self._stepping = True, False
 
     def _resume(self) -> None:
@@ -299,11 +297,15 @@ class Simulation:
         """Prepare to record every step, or states at the times of a grid; the state now, unless it is there."""
         self._resume()
         self._flush()
-        known = not self._changed and self._recording.last >= self.t
+        here = np.array([self.t]), self._x[None]
+        if self._changed and self._recording.rows:
+            self._recording.set_rows.append(self._recording.rows)
+            self._recording.add(*here)
+        known = self._recording.last >= self.t
         self._changed, self._stepping, self._outcome = False, False, None
         if grid is None:
             if not known:
-                self._recording.add(np.array([self.t]), self._x[None])
+                self._recording.add(*here)
             self._advance = self._each
             return
         self._grid = grid[grid > self.t] if known else grid
@@ -363,6 +365,7 @@ class Simulation:
             reactions=self._reactions(t, x, tau) if reacting and m else None,
             constraint_names=program.held.labels,
             sampled=None if period is None else (self._t0, period),
+            set_rows=tuple(self._recording.set_rows),
         )
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
