@@ -14,7 +14,6 @@ import numpy as np
 from polhode.equations import METHODS, formulate
 from polhode.equations.parameters import numbers_of
 from polhode.formulations import sources
-from polhode.graph import Expr
 from polhode.model import Model
 from polhode.model.errors import closest
 
