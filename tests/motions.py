@@ -50,3 +50,24 @@ def pendulum():
 @cache
 def swing():
     return runge_kutta(pendulum(), [1.0], [0.0], 2, tau=lambda t, q, u: np.array([np.sin(4 * t)]), p=(0.7,))
+
+
+def still(model, q, t, finished=True, tau=0.0, **values):
+    """A motion through given coordinates, evenly where they are as many as the speeds."""
+    dyn = ph.formulate(model).compile(values=values)
+    u = np.zeros((len(t), len(dyn.equations.u)))
+    if len(t) > 1 and q.shape == u.shape:
+        u = np.gradient(q, t, axis=0)
+    outcome = Outcome(finished=finished, reason="Stopped at t = 1 s: 'elbow' went too far.", time=float(t[-1]))
+    return Trajectory(dynamics=dyn, t=t, q=q, u=u, tau=0 * u + tau, outcome=outcome)
+
+
+@cache
+def double():
+    """A double pendulum in the plane y up, with a length as parameter."""
+    L = ph.symbol("L")
+    build = ph.Builder("double </script><b>", gravity=(0, -9.81, 0))
+    build.body("upper", joint=ph.revolute("z", name="shoulder"), mass=1, com=(L / 2, 0, 0))
+    build.body("lower", parent="upper", at=(L, 0, 0), joint=ph.revolute("z", name="elbow"), mass=1, com=(L, 0, 0))
+    t = np.linspace(0, 1, 11)
+    return still(build.build(), np.stack([-1.5 - t, 2 * t], axis=1), t, finished=False, tau=1.0, L=0.5)

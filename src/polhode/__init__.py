@@ -38,7 +38,7 @@ _PUBLIC = {
     "formats": "load save",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
-    "equations": "formulate Equations Dynamics",
+    "equations": "formulate Equations Dynamics ConstraintWarning",
     "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
     "analyze": "check",
 }
@@ -46,7 +46,7 @@ _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.s
 
 if TYPE_CHECKING:
     from .analyze import check
-    from .equations import Dynamics, Equations, formulate
+    from .equations import ConstraintWarning, Dynamics, Equations, formulate
     from .formats import load, save
     from .formulations import suggest_speeds
     from .graph import (
@@ -125,6 +125,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "TIME",
     "Builder",
+    "ConstraintWarning",
     "Dynamics",
     "Equations",
     "Expr",

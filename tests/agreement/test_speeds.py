@@ -2,7 +2,8 @@
 
 "kane" puts the speeds into the velocities before it differentiates them; "poincare", "denoc" and "lagrange" know
 nothing of them and are projected: M' = G^T M G. Compared are M, the velocity terms with the part of G_dot, gravity,
-forces, and the recursion of "denoc". G itself, and which rows and speeds are independent, are shared.
+forces, and the recursion of "denoc", each with Kane's own; M and forces of "poincare" and "denoc" are one function
+(test_sources.py watches that no other is shared). G itself, and which rows and speeds are independent, are shared.
 """
 
 import random

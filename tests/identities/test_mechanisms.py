@@ -111,7 +111,7 @@ def test_poincare_and_lagrange_agree(seed, kinds, forces):
 def test_poincare_and_denoc_agree(seed, kinds, forces):
     """Elements and recursions, in the frames of the model and in those chosen for speed.
 
-    Compared are c, C, the elements of M, and both recursions. M and gravity by composite bodies are one function of
+    Compared are c, C, gravity, the elements of M, and both recursions. M by composite bodies is one function of
     two sets of frames, and Q is one function: these are compared with Lagrange's and Kane's.
     """
     at = formulated(seed, kinds, forces=forces)
@@ -119,6 +119,7 @@ def test_poincare_and_denoc_agree(seed, kinds, forces):
     M, c, Q = (at(part) for part in (at.eq.M, at.eq.c, at.eq.Q))
     assert close(at(denoc.M), M)
     assert close(at(denoc.c), c)
+    assert close(at(denoc.gravity), at(at.eq.gravity))
     assert close(at(denoc.C) @ at.u, at(at.eq.velocity_terms))
     assert close(at(inertia_matrix(denoc.kinematics)), M)
     tau = np.random.default_rng(seed).normal(size=len(at.u))

@@ -47,6 +47,17 @@ def test_stages_import_only_from_above():
                     assert ".".join(module.split(".")[:2]) in allowed, f"{path} imports {module}"
 
 
+def test_targets_stand_side_by_side_on_what_they_share():
+    """A target imports no other; only `function` knows that there are several."""
+    folder = ROOT / "compile"
+    for path in folder.rglob("*.py"):
+        inside = path.relative_to(folder).with_suffix("").parts
+        for module in imports(path):
+            below = module.removeprefix("polhode.compile.targets").removeprefix(".").split(".")[0]
+            if module.startswith("polhode.compile.targets") and below != "kernel" and inside != ("function",):
+                assert inside[:2] in {("targets", below), ("targets", "__init__")}, f"{path} imports {module}"
+
+
 def test_formulations_do_not_import_terms_from_each_other():
     """Two methods with one function for a term cannot disagree in it: what they share stands in the kinematics."""
     papers = {"chain", "denoc", "kane", "lagrange", "poincare"}

@@ -12,13 +12,21 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import METHODS, formulate
-from polhode.graph import Expr
+from polhode.equations.parameters import numbers_of
+from polhode.formulations import sources
 from polhode.model import Model
 from polhode.model.errors import closest
 
 from .quantities import Values, drawn, evaluated, gap, weights
 
 Table = dict[str, dict[str, float]]
+
+TERMS = {
+    "M": ["mass"],
+    "c": ["velocity", "gravity"],
+    "Q": ["forces"],
+    "accelerations": ["mass", "velocity", "gravity", "forces"],
+}  # what methods derive; the rest is read from the kinematics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,11 @@ class Check:
     def methods(self) -> tuple[str, ...]:
         """The methods that were compared."""
         return tuple(self.seconds)
+
+    @property
+    def sources(self) -> dict[str, list[tuple[str, ...]]]:
+        """quantity -> the methods, those together that have it from one function and cannot disagree."""
+        return {name: sources(TERMS[name], self.methods) if name in TERMS else [self.methods] for name in self.table}
 
     @property
     def agree(self) -> bool:
@@ -88,7 +101,7 @@ class Check:
 
     def __str__(self) -> str:
         first = max(len("seconds"), *map(len, self.table))
-        heads = [*self.methods, "any two"]
+        heads = [*self.methods, "any two", "sources"]
         width = max(11, *(len(head) + 2 for head in heads))
 
         def line(name: str, cells: Sequence[str]) -> str:
@@ -100,7 +113,8 @@ class Check:
         lines += ["", line("", heads)]
         for quantity, row in self.table.items():
             cells = ["reference" if m == self.reference else self._cell(row[m]) for m in self.methods]
-            lines.append(line(quantity, [*cells, self._cell(self.apart[quantity])]))
+            own = str(len(self.sources[quantity]))
+            lines.append(line(quantity, [*cells, self._cell(self.apart[quantity]), own]))
         lines.append(line("seconds", [f"{x:.2f}" for x in self.seconds.values()]))
         if "J" in self.table:
             lines.append("Accelerations are those of the bare tree; constraints are compared by their rows.")
@@ -200,14 +214,7 @@ def _wanted(methods: Sequence[str] | None) -> list[str]:
 def _parameters(model: Model, values: Mapping[Any, float], seed: int) -> tuple[dict[str, float], tuple[str, ...]]:
     """A value for every parameter: those given, others drawn between 0.5 and 2."""
     names = [str(s.value) for s in model.parameters]
-    given: dict[str, float] = {}
-    for key, value in values.items():
-        name = str(key.value) if isinstance(key, Expr) else key
-        if name not in names:
-            raise ValueError(f"{name!r} is no parameter of the model. {closest(name, names)}")
-        if isinstance(value, str) or not math.isfinite(value):
-            raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
-        given[name] = float(value)
+    given = {name: float(x) for name, x in numbers_of(values, names, "the model").items()}
     draw = np.random.default_rng((seed, 1)).uniform(0.5, 2, len(names))
     found = {name: given.get(name, float(x)) for name, x in zip(names, draw, strict=True)}
     return found, tuple(name for name in names if name not in given)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import evaluate
 from polhode.model import Model
 
 if TYPE_CHECKING:
     from polhode.equations import Equations
-
-OFF = 1e-6  # m, rad, and these a second: a state that is further from its constraints is said to be off
 
 
 def bare(model: Model) -> Model:
@@ -44,7 +41,7 @@ def statement(model: Model, whole: Model, consequence: str) -> str:
     return ""
 
 
-def held(model: Model, whole: Model) -> dict[str, list[str]]:
+def constraint_lists(model: Model, whole: Model) -> dict[str, list[str]]:
     """The same for programs."""
     inside = names_of(model)
     return {"holds": inside, "left_out": [name for name in names_of(whole) if name not in inside]}
@@ -56,22 +53,30 @@ def rows_at(
     """Accelerations (nu,) at a state where the constraints hold, and their rows: residuals and reactions."""
     import numpy as np
 
+    from polhode.equations.program import program_of
+    from polhode.equations.satisfied import Residuals, residuals
+
     rows, dynamics = eq.constraints, eq.compile()
-    udot, lam = (call(q, u, tau, t=t, z=z) for call in (dynamics.forward_dynamics, dynamics.reactions))
-    given = {eq.q: q, eq.u: u, eq.t: t} | dict(zip(eq.z, z, strict=True))
-    phi, psi, J, gamma = (evaluate(part, given) for part in (rows.phi, rows.psi, rows.J, rows.gamma))
-    gap, size = np.abs(J @ udot + gamma), np.abs(J) @ np.abs(udot) + np.abs(gamma)
-    bad = ~(gap <= 1e-6 * np.maximum(size, size.max(initial=1e-9)))
-    if bad.any():
-        row = int(np.argmax(bad))
+    m, program = len(rows), program_of(dynamics)
+    udot, lam = dynamics.response(q, u, tau, t=t, z=z, check=False)
+    left = Residuals.of(dynamics.row_accelerations(q, u, udot, lam, t=t, z=z)[None])
+    if far := left.furthest(np.ones(m, dtype=bool)):
         raise ValueError(
-            f"Constraint row {rows.labels[row]!r}: no acceleration satisfies it together with the others at this "
-            f"state, {gap[row]:.3g} is left. Give a state where the constraints hold, or --bare."
+            f"Constraint row {rows.labels[far[0]]!r}: no acceleration satisfies it together with the others at this "
+            f"state, it is {far[1]}. Give a state where the constraints hold, or --bare."
         )
-    each = zip(rows.labels, rows.holonomic, phi, psi, lam, strict=True)
+    at = residuals(program, np.array([t]), np.array([[*q, *u, *z]], dtype=float), program.given(np.zeros(0), None))
+    (phi, psi), (wrong, fast) = (np.split(part[0], 2) for part in (at.off, at.loose))
+    each = zip(rows.labels, rows.holonomic, phi, psi, lam, wrong | fast, strict=True)
     found = [
-        {"row": label, "position": float(x) if holonomic else None, "speed": float(v), "reaction": float(f)}
-        for label, holonomic, x, v, f in each
+        {
+            "row": label,
+            "position": float(x) if holonomic else None,
+            "speed": float(v),
+            "reaction": float(f),
+            "off": bool(o),
+        }
+        for label, holonomic, x, v, f, o in each
     ]
     return udot.tolist(), found
 
@@ -83,7 +88,7 @@ def rows_text(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         phi = f"{'':>13}" if row["position"] is None else f"{row['position'] + 0.0:13.6g}"
         lines.append(f"{row['row']:<{width}} {phi} {row['speed'] + 0.0:13.6g} {row['reaction'] + 0.0:13.6g}")
-    off = [row["row"] for row in rows if max(abs(row["position"] or 0.0), abs(row["speed"])) > OFF]
+    off = [row["row"] for row in rows if row["off"]]
     if off:
         shown = ", ".join(map(repr, off[:6])) + ", ..." * (len(off) > 6)
         lines += ["", f"The state does not satisfy {shown}: phi and psi should be 0. `polhode simulate` closes loops."]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
-from .holding import bare as stripped
-from .holding import held, statement
+from .holding import constraint_lists, statement
+from .reading import Deriving, Reading, shared
 from .values import named_values, vector_values
 from .wording import for_shell
 
@@ -22,19 +22,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-File = Annotated[Path, typer.Argument(help="A URDF, MJCF or TOML file.", show_default=False)]
-Floating = Annotated[bool, typer.Option("--floating", help="Give the root of a URDF six degrees of freedom.")]
-Angles = Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")]
-Passive = Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")]
-Method = Annotated[
-    str | None,
-    typer.Option(help="poincare, lagrange, denoc, kane; by default what suits the file.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Bare = Annotated[bool, typer.Option("--bare", help="Leave out constraints and couplings: the bare tree.")]
-Parameters = Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')]
-
 
 USAGE = cast(
     type[Exception], typer.BadParameter.__mro__[2]
@@ -67,15 +54,6 @@ def _fail(text: str, faults: list[str], code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _load(file: Path, floating: bool, angles: bool, passive: bool, parameters: str = "") -> Any:
-    from polhode.formats import load
-
-    if angles and not floating:
-        raise ValueError("--angles only goes with --floating.")
-    model = load(file, floating="angles" if angles else floating, passive=True if passive else None)
-    return model.substituted(named_values(parameters, "--p"))
-
-
 def _print(data: Any) -> None:
     print(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -103,103 +81,87 @@ def _options(version: Annotated[bool, typer.Option("--version", callback=_versio
 
 
 @app.command()
-def info(
-    file: File, floating: Floating = False, angles: Angles = False, passive: Passive = False, as_json: Json = False
-) -> None:
+@shared
+def info(source: Reading) -> None:
     """Show what is in a file: the tree of bodies, coordinates, parameters, and what looks doubtful."""
     from .views import model_data, model_text
 
-    model = _load(file, floating, angles, passive)
-    if as_json:
+    model = source.model()
+    if source.as_json:
         _print(model_data(model))
     else:
         print(model_text(model))
 
 
 @app.command()
+@shared
 def derive(
-    file: File,
-    method: Method = None,
+    source: Deriving,
     to: Annotated[str, typer.Option(help='What to write: "text", "latex", "c", "python" or "json".')] = "text",
     simplify: Annotated[bool, typer.Option("--simplify", help="Let SymPy simplify; for small systems.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file; with --to c, NAME.c or a folder.")
     ] = None,
-    floating: Floating = False,
-    angles: Angles = False,
-    passive: Passive = False,
-    bare: Bare = False,
-    parameters: Parameters = "",
-    as_json: Json = False,
 ) -> None:
     """Derive the equations of motion and write them as text, LaTeX, C99, Python or JSON."""
-    from polhode.equations import formulate
-
     from .views import TARGETS, equations_text
 
-    kind = "json" if as_json and to == "text" else to
+    kind = "json" if source.as_json and to == "text" else to
     if kind not in TARGETS:
         raise ValueError(f"--to {to}: expected one of {', '.join(TARGETS)}.")
-    whole = _load(file, floating, angles, passive, parameters)
-    equations = formulate(stripped(whole) if bare else whole, method=method)
+    equations, whole = source.equations()
     written = equations_text(equations, whole, kind, simplify, output)
     if output is not None:
         files = written.splitlines()
-        if as_json:
+        if source.as_json:
             _print({"files": files})
         else:
             print(f"Wrote {', '.join(files)}.", file=sys.stderr)
-    elif as_json and kind != "json":
+    elif source.as_json and kind != "json":
         _print({"to": kind, "text": written})
     else:
         print(written)
 
 
 @app.command("eval")
+@shared
 def evaluate(
-    file: File,
+    source: Deriving,
     q: Annotated[str, typer.Option("--q", help='Coordinates: "0.1, pi/2" in order, or some: "elbow=0.1".')] = "",
     u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms; those not given are 0.")] = "",
     tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds, in the same forms.")] = "",
+    z: Annotated[str, typer.Option("--z", help="States that are not motion; those not given are at their start.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
-    method: Method = None,
-    floating: Floating = False,
-    angles: Angles = False,
-    passive: Passive = False,
-    bare: Bare = False,
-    parameters: Parameters = "",
-    as_json: Json = False,
 ) -> None:
     """Evaluate the equations at a state: inertia matrix, bias, accelerations, energies."""
-    from polhode.equations import formulate
-
     from .views import evaluated, evaluation_text
 
     if not math.isfinite(t):
         raise ValueError(f"--t: {t} is not a finite number.")
-    whole = _load(file, floating, angles, passive, parameters)
-    equations = formulate(stripped(whole) if bare else whole, method=method)
-    speeds = [str(s.value) for s in equations.u]
-    still = [0.0] * len(speeds)
+    equations, whole = source.equations()
+    model = equations.model
+    names = {group: [str(s.value) for s in getattr(equations, group)] for group in "quz"}
+    still = [0.0] * len(names["u"])
+    starts = [state.start.number or 0.0 for state in model.states]
     found = evaluated(
         equations,
         whole,
-        q=vector_values(
-            q, [str(s.value) for s in equations.q], equations.model.neutral().tolist(), "--q", "coordinate"
-        ),
-        u=vector_values(u, speeds, still, "--u", "speed"),
-        tau=vector_values(tau, speeds, still, "--tau", "speed"),
+        q=vector_values(q, names["q"], model.neutral().tolist(), "--q", "coordinate"),
+        u=vector_values(u, names["u"], still, "--u", "speed"),
+        z=vector_values(z, names["z"], starts, "--z", "state"),
+        tau=vector_values(tau, names["u"], still, "--tau", "speed"),
         t=t,
     )
-    if as_json:
+    if source.as_json:
         _print(found)
     else:
         print(evaluation_text(found))
 
 
 @app.command()
+@shared
 def check(
-    file: File,
+    source: Reading,
     methods: Annotated[
         list[str] | None,
         typer.Option("--method", help="One of those to compare; may be repeated. All by default.", show_default=False),
@@ -210,10 +172,6 @@ def check(
     states: Annotated[int, typer.Option(help="How many random states.")] = 8,
     seed: Annotated[int, typer.Option(help="Where the random numbers begin.")] = 0,
     tolerance: Annotated[float, typer.Option(help="Of a relative difference.")] = 1e-10,
-    floating: Floating = False,
-    angles: Angles = False,
-    passive: Passive = False,
-    as_json: Json = False,
 ) -> None:
     """Derive a model by every method and compare them at random states; exit code 1 where two disagree."""
     from polhode.analyze import check as compare
@@ -221,14 +179,14 @@ def check(
     from .views import check_data
 
     found = compare(
-        _load(file, floating, angles, passive),
+        source.model(),
         methods=methods or None,
         values=named_values(parameters, "--p"),
         states=states,
         seed=seed,
         tolerance=tolerance,
     )
-    if as_json:
+    if source.as_json:
         _print(check_data(found))
     else:
         print(for_shell(str(found)))
@@ -237,11 +195,12 @@ def check(
 
 
 @app.command()
+@shared
 def simulate(
-    file: File,
+    source: Deriving,
     t: Annotated[float, typer.Option("--t", help="Seconds to simulate.", show_default=False)],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1, z.i=0.5; repeatable.")
     ] = None,
     guesses: Annotated[
         list[str] | None,
@@ -268,16 +227,8 @@ def simulate(
     csv: Annotated[Path | None, typer.Option(help="Write the motion as CSV.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write the motion as Parquet.")] = None,
     hdf5: Annotated[Path | None, typer.Option(help="Write the motion as HDF5.")] = None,
-    method: Method = None,
-    floating: Floating = False,
-    angles: Angles = False,
-    passive: Passive = False,
-    bare: Bare = False,
-    parameters: Parameters = "",
-    as_json: Json = False,
 ) -> None:
     """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
-    from polhode.equations import formulate
     from polhode.simulate import assemble
     from polhode.simulate.run import simulated as run
 
@@ -287,24 +238,24 @@ def simulate(
     check(asked)
     if not longest > 0:
         raise ValueError(f"--longest: {longest:g}, expected seconds, more than 0.")
-    whole = _load(file, floating, angles, passive, parameters)
-    dynamics = formulate(stripped(whole) if bare else whole, method=method).compile()
+    equations, whole = source.equations()
+    dynamics = equations.compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
-    q0, u0 = initial(settings or [], dynamics.equations, "--set")
-    q_near, u_near = initial(guesses or [], dynamics.equations, "--guess")
-    laws = forces(tau or [], dynamics.equations)
-    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0])
+    q0, u0, z0 = initial(settings or [], equations, "--set", "quz")
+    q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
+    laws = forces(tau or [])
+    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
     found = run(
-        dynamics, *state, t_end=t, tau=laws or None, method=integrator, step=step, output=every,
-        rtol=rtol, atol=atol, longest=longest, reacting=reacting,
+        dynamics, t, every, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
+        method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
     )  # fmt: skip
     written = write(found, asked)
-    if as_json:
-        _print(summary(found, written) | held(dynamics.equations.model, whole))
+    if source.as_json:
+        _print(summary(found, written) | constraint_lists(equations.model, whole))
     else:
-        said = statement(dynamics.equations.model, whole, "Residuals are below.")
+        said = statement(equations.model, whole, "Residuals are below.")
         print(for_shell("\n\n".join([str(found.outcome), *([said] if said else []), str(found.audit())])))
         print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
     if not found.outcome.finished:

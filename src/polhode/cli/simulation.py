@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polhode.graph import Expr
-from polhode.model import TIME
 from polhode.model.errors import closest
 from polhode.view import for_animation, for_figure, needed, placed
 
@@ -15,35 +13,31 @@ from .values import named_values
 from .wording import for_shell
 
 
-def initial(settings: Sequence[str], equations: Any, where: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Read settings such as "q.elbow=0.3", "u.elbow_dot=1" or, where only one can be meant, "elbow=0.3"."""
-    names = {"q": [str(s.value) for s in equations.q], "u": [str(s.value) for s in equations.u]}
-    found: dict[str, dict[str, float]] = {"q": {}, "u": {}}
+def initial(settings: Sequence[str], equations: Any, where: str, groups: str) -> list[dict[str, float]]:
+    """Read settings such as "q.elbow=0.3", "u.elbow_dot=1", "z.current=2" or, without a group, "elbow=0.3".
+
+    groups : those that may be set, of "quz"; values by name for each are returned
+    """
+    every = {f"{g}.{s.value}": (g, str(s.value)) for g in groups for s in getattr(equations, g)}
+    plain = {name: (g, name) for g, name in reversed(every.values())}  # coordinates before speeds
+    found: dict[str, dict[str, float]] = {group: {} for group in groups}
     for setting in settings:
         for key, value in named_values(setting, where).items():
-            group, dot, name = key.partition(".")
-            if dot and group in names and name in names[group]:
-                found[group][name] = value
-            elif key in names["q"] or key in names["u"]:
-                found["q" if key in names["q"] else "u"][key] = value
-            else:
-                every = [f"{g}.{n}" for g, listed in names.items() for n in listed]
-                raise ValueError(f"{where}: there is no variable {key!r}. {closest(key, every)}")
-    return found["q"], found["u"]
+            if key not in every and key not in plain:
+                raise ValueError(f"{where}: there is no variable {key!r}. {closest(key, list(every))}")
+            group, name = every.get(key) or plain[key]
+            found[group][name] = value
+    return list(found.values())
 
 
-def forces(settings: Sequence[str], equations: Any) -> dict[str, Any]:
+def forces(settings: Sequence[str]) -> dict[str, str]:
     """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"."""
-    from polhode.model.expression import parse
-
-    names: dict[str, Expr] = {str(s.value): s for s in (*equations.parameters, *equations.q, *equations.u)}
-    names[str(TIME.value)] = TIME
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals or not name:
             raise ValueError(f'--tau: {setting!r}, expected "SPEED=EXPRESSION".')
-        found[name] = parse(text, names, f"--tau: {name}")
+        found[name] = text
     return found
 
 
@@ -60,6 +54,7 @@ def summary(traj: Any, written: Sequence[Path]) -> dict[str, Any]:
         "t": float(traj.t[-1]),
         "q": {str(s.value): float(x) for s, x in zip(eq.q, traj.q[-1], strict=True)},
         "u": {str(s.value): float(x) for s, x in zip(eq.u, traj.u[-1], strict=True)},
+        "z": {str(s.value): float(x) for s, x in zip(eq.z, traj.z[-1], strict=True)},
         "energy": {"start": float(energy[0]), "end": float(energy[-1])},
         "largest_residual": None if traj.residuals is None else float(abs(traj.residuals).max()),
         "statistics": dict(traj.statistics),

@@ -11,7 +11,7 @@ from polhode.graph import Expr, intermediates, tree_size, vector
 from polhode.graph.printing import READABLE, infix
 from polhode.graph.views import short_floats
 
-from .holding import held, listed, names_of, rows_at, rows_text, statement
+from .holding import constraint_lists, listed, names_of, rows_at, rows_text, statement
 from .source import source_text
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def equations_text(equations: Equations, whole: Model, kind: str, simplify: bool
         if said := statement(equations.model, whole, ROWS):
             written = f"% {said}\n{written}"
     elif kind == "json":
-        data = _equations_data(equations) | held(equations.model, whole)
+        data = _equations_data(equations) | constraint_lists(equations.model, whole)
         written = json.dumps(data, indent=2, ensure_ascii=False)
     else:
         written = _plain(equations, simplify, statement(equations.model, whole, ROWS))
@@ -144,6 +144,7 @@ def evaluated(
     *,
     q: list[float],
     u: list[float],
+    z: list[float],
     tau: list[float],
     t: float,
 ) -> dict[str, Any]:
@@ -161,7 +162,6 @@ def evaluated(
     if missing:
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
     eq = equations
-    z = [float(state.start) for state in eq.model.states]
     given |= dict(zip(eq.z, z, strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
@@ -170,7 +170,7 @@ def evaluated(
     else:
         force = fresh("tau", eq)
         found["udot"] = evaluate(accelerations(eq, force), given | dict(zip(force, tau, strict=True))).tolist()
-    found |= held(eq.model, whole)
+    found |= constraint_lists(eq.model, whole)
     found["statement"] = statement(eq.model, whole, "udot is that of the machine with them.")
     found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)

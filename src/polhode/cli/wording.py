@@ -19,7 +19,6 @@ _WORDS = {
     r"\boutput is (\S+), ": r"--every is \1, ",
     r"^tau(?=:| of )": "--tau",
     r"Start nearer to a closed state, keep less,": "Start nearer to a closed state with --guess, --set less,",
-    r"(--tau: .*) Declare a parameter with symbols = \[.*\]\.": r"\1 Expected numbers, t, coordinates and speeds.",
     r"or load\(\.\.\., floating='angles'\)": "or --floating --angles",
     r"Make them denser\.": "Make them denser with --every.",
     r"Give output= its period": "Give --every its period",

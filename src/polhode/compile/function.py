@@ -6,29 +6,15 @@ import weakref
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from polhode.graph import Expr, Matrix, op_counts
 from polhode.graph.node import pack, unpack
 
-from .c import CKernel
-from .jit import LlvmKernel
 from .naming import is_taken
-from .python import NumpyKernel
-from .signature import Call, Port, Signature, places, ports
+from .signature import Port, Signature, places, ports
 from .tape import record
-
-TARGETS: dict[str, Callable[..., Kernel]] = {"llvm": LlvmKernel, "c": CKernel, "numpy": NumpyKernel}
-
-
-class Kernel(Protocol):
-    """What a target makes of a tape."""
-
-    def run(self, call: Call, threads: int) -> None:
-        """Compute all states of a call."""
-
-    def entry(self, slow: Callable[..., Any]) -> Callable[..., Any]:
-        """The fastest way in from Python; `slow` takes any valid call."""
+from .targets import TARGETS, Kernel
 
 
 def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") -> Function:
@@ -87,7 +73,7 @@ class Function:
         )
         self.signature = signature
         self.target = target
-        self.kernel: Any = TARGETS[target](tape, signature)
+        self.kernel = TARGETS[target](tape, signature)
         caller = _Caller(signature, self.kernel)
         self.__call__ = self.kernel.entry(caller)
         if self.__call__ is not caller:
@@ -117,33 +103,26 @@ class Function:
 
         The code lives as long as this Function does.
         """
-        if self.target == "numpy":
-            raise TypeError(f'Function {self.name!r} of target "numpy" has no address. Compile it with target="llvm".')
-        return int(self.kernel.address)
+        return self.kernel.address
 
     @property
     def work_size(self) -> int:
         """Doubles of workspace that the function at `address` needs."""
-        return int(self.kernel.work_size)
+        return self.kernel.work_size
 
     @property
     def source(self) -> str:
         """The generated source text: LLVM IR, C or Python."""
-        return str(self.kernel.source)
+        return self.kernel.source
 
     @property
     def header(self) -> str:
         """The C header that goes with the source (target "c")."""
-        return str(self._c().header)
+        return self.kernel.header
 
     def save(self, folder: str | Path) -> tuple[Path, Path]:
         """Write NAME.c and NAME.h to a folder; return their paths (target "c")."""
-        return self._c().save(folder)
-
-    def _c(self) -> CKernel:
-        if not isinstance(self.kernel, CKernel):
-            raise TypeError(f'Function {self.name!r} of target {self.target!r} is not C. Compile it with target="c".')
-        return self.kernel
+        return self.kernel.save(folder)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {kind}" for kind, n in self.op_counts().items())

@@ -3,5 +3,6 @@
 from .dynamics import Dynamics
 from .equations import Equations
 from .formulate import METHODS, formulate
+from .warning import ConstraintWarning
 
-__all__ = ["METHODS", "Dynamics", "Equations", "formulate"]
+__all__ = ["METHODS", "ConstraintWarning", "Dynamics", "Equations", "formulate"]

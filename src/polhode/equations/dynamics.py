@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
-from polhode.compile.function import TARGETS
+from polhode.compile.targets import TARGETS
 from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest
 
 from .inputs import fresh
 from .parameters import Call, listed, parameter_values
-from .response import Acceleration, Response, impulse
+from .response import Acceleration, Response, impulse, respond
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -43,7 +43,7 @@ class Dynamics:
         self.parameters: tuple[str, ...] = tuple(str(s.value) for s in left)
         self.timed: bool = TIME in free_symbols([*equations.Q, *equations.kinematics.quasi.values()])
         self._markers: dict[tuple[str, ...], Any] = {}
-        self.kept: dict[Any, Any] = {}  # what simulations made of it
+        self.programs: dict[Any, Any] = {}  # what simulations made of it
 
     def _compile(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
         """Compile one call, with t and p as inputs only where it uses them."""
@@ -80,6 +80,7 @@ class Dynamics:
         """udot(q, u, tau, active=None), (..., nu): from M udot + c = Q + tau + J^T lam, where constraints hold.
 
         active : names of the constraints that hold; None for those the model declares, () for the bare tree
+        check  : warn (ConstraintWarning) where a state does not satisfy them, or where they contradict each other
         """
         model = self.equations.model
         knows = len(self.equations.constraints) or any(not c.holds for c in model.constraints)
@@ -94,7 +95,20 @@ class Dynamics:
 
     def response(self, q: Any, u: Any, tau: Any, active: Iterable[str] | None = None, **options: Any) -> Any:
         """Accelerations and reactions at once, (..., nu) and (..., m); see `forward_dynamics` and `reactions`."""
-        return Response(self, reactions=False).both(q, u, tau, active, **options)
+        return respond(self, "response", q, u, tau, active, **options)
+
+    @cached_property
+    def row_accelerations(self) -> Call:
+        """The call (q, u, udot, lam) -> J udot + gamma and the squares of its sizes, (..., 2 m): see `satisfied`."""
+        from .satisfied import row_accelerations
+
+        eq, udot = self.equations, fresh("udot", self.equations)
+        lam = vector([symbol(f"reaction {i}") for i in range(len(eq.rows))])
+        inputs = {"q": eq.q, "u": eq.u, "udot": udot, "lam": lam}
+        made = self._compile("row_accelerations", inputs, row_accelerations(eq, udot, lam))
+        if isinstance(made, Call):
+            return made
+        return Call(made, any(port.name == "t" for port in made.inputs), False, (), ())
 
     def unit(self, q: Any) -> Any:
         """Coordinates (..., nq) with quaternions of length 1."""
@@ -116,13 +130,15 @@ class Dynamics:
 
     def impulse(
         self, q: Any, u: Any, active: Iterable[str] | None = None, restitution: float = 0.0, *, t: Any = None,
-        z: Any = None, p: Any = None,
+        z: Any = None, p: Any = None, check: bool = True,
     ) -> tuple[Any, Any]:  # fmt: skip
         """Speeds after the active constraints were imposed, (..., nu), and the impulses of their rows, (..., m).
 
         M (u+ - u-) = J^T Lam,  psi(u+) = -restitution psi(u-).
+
+        check : warn where positions do not satisfy them, or where they contradict each other
         """
-        return impulse(self, q, u, active, restitution, t, z, p)
+        return impulse(self, q, u, active, restitution, t, z, p, check)
 
     @cached_property
     def inverse_dynamics(self) -> Any:

@@ -23,7 +23,7 @@ from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane, reaction
 from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
 from polhode.graph.printing import READABLE
-from polhode.kinematics import Candidates, Constraints, Motion, candidates, constrain
+from polhode.kinematics import Candidates, Constraints, Motion, candidates, constrain, joined
 from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model
 
@@ -164,6 +164,11 @@ class Equations:
     def candidates(self) -> Candidates:
         """Rows of what comes and goes: what commands engage, what can only push, what bears only so much."""
         return candidates(self.kinematics)
+
+    @cached_property
+    def rows(self) -> Constraints:
+        """All rows: those of the constraints, then of what comes and goes."""
+        return joined(self.constraints, self.candidates.rows) if len(self.candidates) else self.constraints
 
     @cached_property
     def constraints(self) -> Constraints:

@@ -51,19 +51,24 @@ def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...]) ->
     import numpy as np
 
     if p is not None and not isinstance(p, Mapping):
-        found = np.asarray(p, dtype=float)
+        try:
+            found = np.asarray(p, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f'{call}: p is {p!r:.60}, expected numbers, in an array or by name: {{"m": 2.0}}.'
+            ) from None
         if found.ndim == 0 or found.shape[-1] != len(known):
             raise ValueError(f"{call}: p has shape {found.shape}, expected {len(known)} values last: {listed(known)}.")
         found = found[..., [known.index(name) for name in used]]
     else:
         given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"{call}: {_unknown(unknown[0], known)}")
         if missing := [name for name in used if name not in given]:
             raise ValueError(
                 f"{call}: no value for {listed(missing)}. "
                 f"Give p={{{missing[0]!r}: ...}}, or fold values in with compile(values=...)."
             )
-        if unknown := [name for name in given if name not in known]:
-            raise ValueError(f"{call}: {unknown_parameter(unknown[0], known)}")
         found = _stacked(call, used, [given[name] for name in used])
     for name, column in zip(used, np.moveaxis(found, -1, 0), strict=True):
         if not np.isfinite(column).all():
@@ -78,30 +83,35 @@ def _stacked(call: str, used: tuple[str, ...], columns: list[Any]) -> Any:
         if all(isinstance(e, (int, float)) for e in columns):
             return np.array(columns, dtype=float)
         return np.stack(np.broadcast_arrays(*[np.asarray(e, dtype=float) for e in columns]), axis=-1)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         shown = ", ".join(f"{name}={e!r:.40}" for name, e in zip(used, columns, strict=True))
-        raise ValueError(f"{call}: the parameters {shown} are not numbers: {error}.") from None
+        raise ValueError(f"{call}: the parameters {shown}, expected numbers, or arrays of shapes that agree.") from None
 
 
 def parameter_values(equations: Equations, values: Mapping[Any, Any]) -> dict[Expr, Expr]:
-    """Check the values of parameters; keys may be names or symbols."""
+    """The values of parameters of equations; keys may be names or symbols."""
+    known = {str(s.value): s for s in equations.parameters}
+    return {known[name]: as_expr(number) for name, number in numbers_of(values, tuple(known)).items()}
+
+
+def numbers_of(values: Mapping[Any, Any], known: Sequence[str], owner: str = "the equations") -> dict[str, Any]:
+    """Numbers by the names of parameters, checked; keys may be names or symbols."""
     if not isinstance(values, Mapping):
         raise TypeError(f'values is {values!r:.60}, expected names with numbers: {{"m": 2.0}}.')
-    known = {str(s.value): s for s in equations.parameters}
-    found: dict[Expr, Expr] = {}
+    found: dict[str, Any] = {}
     for key, value in values.items():
         name = str(key.value) if isinstance(key, Expr) else key
         if name not in known:
-            raise ValueError(unknown_parameter(name, tuple(known)))
+            raise ValueError(_unknown(name, known, owner))
         number = float(value) if isinstance(value, Expr) and not free_symbols(value) else value
         if not isinstance(number, Real) or not math.isfinite(number):
             raise ValueError(f"Value of parameter {name!r} is {value!r:.60}, expected a finite number.")
-        found[known[name]] = as_expr(number)
+        found[name] = number
     return found
 
 
-def unknown_parameter(name: Any, known: Sequence[str]) -> str:
-    return f"{name!r} is no parameter of the equations. {closest(name, known)}"
+def _unknown(name: Any, known: Sequence[str], owner: str = "the equations") -> str:
+    return f"{name!r} is no parameter of {owner}. {closest(name, known)}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function, compile
-from polhode.graph import Constant, Expr, Matrix, as_expr, diff_along, evaluate, free_symbols, substitute, symbol, vector
+from polhode.graph import (
+    Constant,
+    Expr,
+    Matrix,
+    as_expr,
+    diff_along,
+    evaluate,
+    free_symbols,
+    substitute,
+    symbol,
+    vector,
+)
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
@@ -46,7 +57,7 @@ def program_of(
     stepping : whether it is for steps of Euler's method, in which the dampers of the joints are implicit
     """
     stepping = stepping and bool(damped(dynamics.equations.model))
-    key, known = (driven, stepping, *(laws or {}).items()), dynamics.kept
+    key, known = (driven, stepping, *(laws or {}).items()), dynamics.programs
     with _MAKING:
         found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping)
         known[key] = found
@@ -80,7 +91,7 @@ class Program:
         eq = dynamics.equations
         self.dynamics, self.equations, self.laws, self.stepping = dynamics, eq, laws or {}, stepping
         self.candidates = eq.candidates
-        self.constraints = joined(eq.constraints, eq.candidates.rows) if len(eq.candidates) else eq.constraints
+        self.constraints = eq.rows
         self.base, self.held = _in_joints(eq, self.constraints)
         self.tau = fresh("tau", eq)
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
@@ -189,9 +200,9 @@ class Program:
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
         h, m = len(self.held), len(self.constraints)
-        p = self._complete(p)
+        p = self.completed(p)
         at = np.asarray(t, dtype=float)[..., None]
-        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self._whole(x), p)
+        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self.whole(x), p)
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
         return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
 
@@ -208,7 +219,7 @@ class Program:
         sizes = ((len(self.held), len(self.base.u)), (len(self.constraints), len(self.equations.u)))
         (h, nv), (m, nu) = sizes
         parts = np.split(
-            self.assembly(np.array([t]), self._whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
+            self.assembly(np.array([t]), self.whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
         )
         residual, J, E2, far2 = parts[:4] if positions else parts[4:]
         shape = sizes[0] if positions else sizes[1]
@@ -217,7 +228,7 @@ class Program:
     def moved(self, t: float, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Rates of the coordinates, (..., nq), for speeds v of the joints."""
         x = np.concatenate([q, v], axis=-1)
-        found: np.ndarray = self.moves(np.array([t]), self._whole(x) if self.moves is self.rates else x, p)
+        found: np.ndarray = self.moves(np.array([t]), self.whole(x) if self.moves is self.rates else x, p)
         return found
 
     @cached_property
@@ -243,7 +254,7 @@ class Program:
         """Accelerations and reactions, (k, nu) and (k, m), of states (k, n) of a machine with constraints."""
         m = self.machine(p=p, active=active)
         dx, lam = np.zeros((len(t), len(self.x))), np.zeros((len(t), len(self.constraints)))
-        respond(m, np.ascontiguousarray(t), self._whole(x), np.ascontiguousarray(tau), dx, lam)
+        respond(m, np.ascontiguousarray(t), self.whole(x), np.ascontiguousarray(tau), dx, lam)
         return dx[:, m.nq : m.nq + m.nu], lam
 
     def strike(
@@ -252,13 +263,13 @@ class Program:
         """Speeds after constraints were imposed at states, and their impulses, (k, nu) and (k, m)."""
         m = self.machine(p=p, active=active)
         after, impulse = np.zeros((len(t), m.nu)), np.zeros((len(t), len(self.constraints)))
-        strike(m, np.ascontiguousarray(t), self._whole(x), float(restitution), after, impulse)
+        strike(m, np.ascontiguousarray(t), self.whole(x), float(restitution), after, impulse)
         return after, impulse
 
     def state(self, q: np.ndarray, u: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """States (..., n) of coordinates, speeds and states beside motion, before any work was done."""
         rest = [] if z is None else [z]
-        return self.unit(self._whole(np.concatenate([q, u, *rest], axis=-1)))
+        return self.unit(self.whole(np.concatenate([q, u, *rest], axis=-1)))
 
     def starts(self, p: np.ndarray) -> np.ndarray:
         """Where the states beside motion start, (nz,), for values of the run-time parameters."""
@@ -266,14 +277,14 @@ class Program:
         known |= dict(zip(map(symbol, self.dynamics.parameters), map(float, p), strict=False))
         return np.array([float(evaluate(state.start, known)) for state in self.equations.model.states])
 
-    def _complete(self, p: Any) -> np.ndarray:
+    def completed(self, p: Any) -> np.ndarray:
         """Parameters with what constraints capture where they engage, where that is not there yet."""
         p = np.zeros(0) if p is None else np.asarray(p, dtype=float)
         known = len(self.dynamics.parameters) + self.stepping
         missing = max(known + len(self.candidates.captured), 1) - p.shape[-1]
         return np.concatenate([p, np.ones((*p.shape[:-1], missing))], axis=-1) if missing > 0 else p
 
-    def _whole(self, x: np.ndarray) -> np.ndarray:
+    def whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""
         missing = len(self.x) - x.shape[-1]
         return np.ascontiguousarray(np.concatenate([x, np.zeros((*x.shape[:-1], missing))], axis=-1))
@@ -309,7 +320,7 @@ class Program:
             counted=len(self.x) - len(self.work),
             code=np.array([control, *addresses], dtype=np.int64),
             tau=np.zeros(len(self.tau)) if tau is None else np.array(tau, dtype=float),
-            p=np.array(self._complete(p), dtype=float),
+            p=np.array(self.completed(p), dtype=float),
             units=np.array(self.quaternions(), dtype=np.int64),
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),

@@ -33,23 +33,23 @@ def slope_rows(
     lam: Matrix,
     tau: Matrix,
     carried: Sequence[Expr],
-    held: Acting,
+    acting: Acting,
 ) -> list[Expr] | None:
     """The derivatives by each of x, then by time, or None where they are too long, or would not be those of the code.
 
     udot, lam : symbols of the accelerations and reactions where they are taken
     tau       : forces on the speeds, with their laws
     carried   : rates of q and z, powers
-    held      : the rows of constraints among the speeds
+    acting    : the rows of constraints among the speeds
 
     Of each: carried, dudot where there are no constraints, else carried, dR, dS, moving.
     """
     balance = _residual(eq, udot) if len(udot) <= MOST else None
     if balance is None:
         return None
-    R: Matrix = balance + tau + held.J.T @ lam if len(lam) else balance + tau
-    S = held.J @ udot + held.gamma if len(lam) else vector([])
-    rows, M = vector([*carried, *R, *S, *held.moving]), eq.M
+    R: Matrix = balance + tau + acting.J.T @ lam if len(lam) else balance + tau
+    S = acting.J @ udot + acting.gamma if len(lam) else vector([])
+    rows, M = vector([*carried, *R, *S, *acting.moving]), eq.M
     if values:
         rows, M = substitute(rows, values), substitute(M, values)
     factored = None if len(lam) else LDL(M)

@@ -66,19 +66,19 @@ def c_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: str =
     values : of parameters that become constants; the others are inputs p
     note   : heads the source, as a comment
     """
-    made = _terms(eq, values, "c")
+    made = _compiled(eq, values, "c")
     source, header = made.source, made.header
-    if _is_held(eq):
+    if _has_rows(eq):
         source, header = source + _held_c(eq, made), _declared(eq, made)
     head = "/* " + re.sub(r"/\*|\*/|\?\?|\\|\s", " ", note) + " */\n" if note else ""
     return CSource(name=made.name, source=head + source, header=header)
 
 
-def _terms(eq: Equations, values: Mapping[Any, Any] | None, target: str) -> Function:
+def _compiled(eq: Equations, values: Mapping[Any, Any] | None, target: str) -> Function:
     """The function (q, u, tau, t, z, p) -> terms, (z and p where there are any)."""
     tau, rows = fresh("tau", eq), eq.constraints
     outputs: dict[str, Matrix] = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
-    if _is_held(eq):
+    if _has_rows(eq):
         outputs |= {"J": rows.J, "gamma": rows.gamma, "phi": rows.phi, "psi": rows.psi, "reference": rows.reference}
     else:
         outputs["udot"] = accelerations(eq, tau)
@@ -92,7 +92,7 @@ def _terms(eq: Equations, values: Mapping[Any, Any] | None, target: str) -> Func
     return compile(inputs, outputs, target=target, name=f"dynamics_{_name(eq)}")
 
 
-def _is_held(eq: Equations) -> bool:
+def _has_rows(eq: Equations) -> bool:
     return len(eq.constraints) > 0 and len(eq.u) > 0
 
 
@@ -155,32 +155,32 @@ def python_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: 
     values : of parameters that become constants; the others are inputs p
     note   : stands in its docstring
     """
-    made = _terms(eq, values, "numpy")
+    made = _compiled(eq, values, "numpy")
     given = [port.name for port in made.inputs]
     shapes = {port.name: port.shape for port in made.outputs}
-    held = ""
-    if _is_held(eq):
+    solver = ""
+    if _has_rows(eq):
         code = _template("held.py").partition("import numpy as np\n")[2].strip()
-        held = (
+        solver = (
             f"\n\nLEAST = np.array({_least(eq)!r})  # of its size that a row must have of its own\n"
             f"BODY = np.array({bodies(eq.kinematics)!r})  # that each speed moves, by number\n{code}\n"
         )
     return Template(_MODULE).substitute(
         about=_about(eq, made, note).replace("\\", "/").replace("'''", '"'),
         shapes=repr(shapes),
-        returned=", ".join([*shapes, *(["udot", "lam"] if held else [])]),
+        returned=", ".join([*shapes, *(["udot", "lam"] if solver else [])]),
         named="".join(f", {name}" for name in given[4:]),
         given=", ".join(given),
         function=made.name,
-        solved=_SOLVED if held else "",
+        solved=_SOLVED if solver else "",
         source=made.source.strip(),
-        held=held,
+        solver=solver,
     )
 
 
 def _about(eq: Equations, made: Function, note: str) -> str:
     """What the docstring of a module says: the form, and the order of entries."""
-    rows = eq.constraints.labels if _is_held(eq) else ()
+    rows = eq.constraints.labels if _has_rows(eq) else ()
     form = "M udot + c = Q + tau + J^T lam, J udot + gamma = 0" if rows else "M udot + c = Q + tau"
     order = {p.name: [str(s.value) for s in p.entries] for p in made.inputs if p.name not in ("tau", "t")}
     order |= {"lam": list(rows)} if rows else {}
@@ -210,7 +210,7 @@ def dynamics(q, u, tau, *$named, t=0.0):
 
 
 $source
-$held"""
+$solver"""
 
 _SOLVED = """
     right = found["forces"] + tau - found["bias"]

@@ -77,8 +77,10 @@ def simplified(e: Any, speeds: Any = ()) -> Any:
     found = [plain(e)]
     present = [u for u in speeds if e.has(u)]
     if present and e.is_polynomial(*present):
-        terms = sympy.Poly(sympy.expand(e), *present).terms()
-        parts = [(sympy.prod([u**n for u, n in zip(present, powers, strict=True)]), plain(k)) for powers, k in terms]
+        monomials = sympy.Poly(sympy.expand(e), *present).terms()
+        parts = [
+            (sympy.prod([u**n for u, n in zip(present, powers, strict=True)]), plain(k)) for powers, k in monomials
+        ]
         whole = sympy.Add(*[k * monomial for monomial, k in parts])
         found += [whole, sympy.factor_terms(whole)]
     return shortest(found)

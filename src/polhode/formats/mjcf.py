@@ -22,7 +22,7 @@ from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
 from .mjcf_schema import check_elements
 from .mjcf_text import Classes, Settings, read_settings, read_text
-from .variables import settle_names
+from .variables import separate_names
 from .xml import Element, numbers
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
@@ -67,7 +67,7 @@ def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passiv
         reader.read_bodies()
         reader.note_the_rest()
         reader.add_bodies()
-        settle_names(reader.builder)
+        separate_names(reader.builder)
         reader.read_equalities()
         faults.raise_any()
         return reader.builder.build().merged()

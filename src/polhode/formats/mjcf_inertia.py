@@ -172,10 +172,10 @@ def corrected(found: Mass, settings: Settings) -> Mass:
     import numpy as np
 
     moments, axes = np.linalg.eigh(np.reshape(numbers_of_I, (3, 3)))
-    kept = [max(float(x), settings.least_inertia) for x in moments]
-    if settings.balance and max(kept) > sum(kept) - max(kept):
-        kept = [sum(kept) / 3] * 3
-    elif kept == [float(x) for x in moments]:
+    bounded = [max(float(x), settings.least_inertia) for x in moments]
+    if settings.balance and max(bounded) > sum(bounded) - max(bounded):
+        bounded = [sum(bounded) / 3] * 3
+    elif bounded == [float(x) for x in moments]:
         return Mass(m, found.com, found.I)
-    I = axes @ np.diag(kept) @ axes.T
+    I = axes @ np.diag(bounded) @ axes.T
     return Mass(m, found.com, values.inertia(((I + I.T) / 2).tolist(), "inertia"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from polhode.model import Faults, ModelError
 
+from .files import LARGEST
 from .xml import Element, Number, number, numbers, parse
 
 MOST_FILES = 100  # included by one model
-LARGEST = 64 * 2**20  # bytes of one of them
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 REFUSED = {
     "replicate": "Write the copies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
@@ -140,8 +140,8 @@ def _include(root: Element, folder: Path | None, faults: Faults) -> None:
             child, beside = left.pop()
             if child.tag == "include":
                 with faults.caught():
-                    held, where = _included(child, folder, beside, seen)
-                    left += [(inner, where) for inner in reversed(held.children)]
+                    file, where = _included(child, folder, beside, seen)
+                    left += [(inner, where) for inner in reversed(file.children)]
             else:
                 made.append((child, beside))
         element.children = [child for child, _ in made]

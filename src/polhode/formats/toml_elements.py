@@ -60,10 +60,10 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
 def element_table(part: Element) -> dict[str, Any]:
     """The table of an element."""
     row: dict[str, Any] = {"name": part.name}
-    held = part.held()
+    contents = part.held()
     for name, spec in part.specs.items():
-        value = axis_text(list(held[name])) if spec.kind == "axis" else held[name]
+        value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
         usual = spec.kind in ("axis", "flag") and value == spec.usual
-        if spec.belongs(held) and not usual and not (spec.optional and value is None):
+        if spec.belongs(contents) and not usual and not (spec.optional and value is None):
             row[spec.key or name] = list(value) if spec.args else value
     return row

@@ -12,7 +12,7 @@ from polhode.spatial import Inertia
 
 from .urdf_joints import FRICTION_SPEED, ReadJoint, couple, make_joint, read_joints, read_origin
 from .urdf_schema import check_elements
-from .variables import settle_names
+from .variables import separate_names
 from .xml import Element, Number, number, parse
 
 MOST_REMEDIES = 20  # names that do not exist for which the closest ones are looked up
@@ -56,7 +56,7 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
                 place = {"parent": names.get(joint.parent, joint.parent), "at": joint.at, "rpy": joint.rpy}
                 _add_body(builder, link, names.get(link.name, link.name), made, place)
         couple(builder, joints, faults)
-        settle_names(builder)
+        separate_names(builder)
         _note_renamed(builder, names)
         _note_passive(builder, passive)
         for note in unread:
@@ -81,18 +81,10 @@ def _require_robot(root: Element, source: str) -> None:
 
 
 def _links(root: Element, faults: Faults) -> dict[str, _Link]:
-    found: dict[str, _Link] = {}
-    for element in root.all("link"):
-        name = element.get("name")
-        if not name:
-            faults.add(f'Link on line {element.line} has no name, expected <link name="...">.')
-        elif name in found:
-            faults.add(f"Link {name!r} exists more than once (line {element.line}). Rename all but one.")
-        else:
-            found[name] = _link(name, element.first("inertial"), faults)
     if not root.all("link"):
         faults.add("there are no links, expected at least one <link> in <robot>.")
-    return found
+    elements = root.by_name("link", faults)
+    return {name: _link(name, element.first("inertial"), faults) for name, element in elements.items()}
 
 
 def _massless(name: str) -> _Link:

@@ -31,16 +31,7 @@ class ReadJoint:
 
 def read_joints(root: Element, faults: Faults) -> list[ReadJoint]:
     """Read every <joint>, in the order of the file."""
-    found: dict[str, ReadJoint] = {}
-    for element in root.all("joint"):
-        name = element.get("name")
-        if not name:
-            faults.add(f'Joint on line {element.line} has no name, expected <joint name="...">.')
-        elif name in found:
-            faults.add(f"Joint {name!r} exists more than once (line {element.line}). Rename all but one.")
-        else:
-            found[name] = _joint(name, element, faults)
-    return list(found.values())
+    return [_joint(name, element, faults) for name, element in root.by_name("joint", faults).items()]
 
 
 def _joint(name: str, element: Element, faults: Faults) -> ReadJoint:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from polhode.model import TIME, Builder, Joint
 
 
-def settle_names(builder: Builder) -> None:
+def separate_names(builder: Builder) -> None:
     """Give other names to coordinates and speeds that would be time or another joint's, and note them.
 
     A joint of one coordinate shares its name with it where it can; couplings follow.

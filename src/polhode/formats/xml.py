@@ -56,6 +56,21 @@ class Element:
             yield element
             waiting += reversed(element.children)
 
+    def by_name(self, tag: str, faults: Faults) -> dict[str, Element]:
+        """The children with that tag by their names; each must have one of its own."""
+        found: dict[str, Element] = {}
+        for child in self.all(tag):
+            name = child.get("name")
+            if not name:
+                faults.add(f'{tag.capitalize()} on line {child.line} has no name, expected <{tag} name="...">.')
+            elif name in found:
+                faults.add(
+                    f"{tag.capitalize()} {name!r} exists more than once (line {child.line}). Rename all but one."
+                )
+            else:
+                found[name] = child
+        return found
+
 
 class Unknown:
     """Attributes that do not exist: one fault a kind, naming the first element that has it."""

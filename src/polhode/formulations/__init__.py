@@ -6,6 +6,6 @@ Every formulation is a function of `Kinematics`, in the speeds of the joints, th
 
 from . import denoc, kane, lagrange, poincare
 from .kane import suggest_speeds
-from .terms import Terms
+from .terms import Terms, sources
 
-__all__ = ["Terms", "denoc", "kane", "lagrange", "poincare", "suggest_speeds"]
+__all__ = ["Terms", "denoc", "kane", "lagrange", "poincare", "sources", "suggest_speeds"]

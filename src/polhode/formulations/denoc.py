@@ -18,7 +18,7 @@ from functools import partial
 from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
-from polhode.kinematics.composite import gravity_terms, mass_matrix
+from polhode.kinematics.composite import mass_matrix
 from polhode.kinematics.loads import applied_forces
 from polhode.spatial import Twist, Wrench
 from polhode.spatial.rotation import turned
@@ -37,7 +37,7 @@ def terms(kin: Kinematics) -> Terms:
         kinematics=kin,
         mass=partial(mass_matrix, light),
         velocity=partial(_velocity, light),
-        gravity=partial(gravity_terms, light),
+        gravity=partial(_gravity, light),
         forces=partial(applied_forces, kin),
         convective=partial(convective_matrix, kin),
         inverse=partial(inverse_dynamics, light),
@@ -47,6 +47,12 @@ def terms(kin: Kinematics) -> Terms:
 
 def _velocity(kin: Kinematics) -> Matrix:
     return inverse_dynamics(kin, zeros(len(kin.u)), gravity=False)
+
+
+def _gravity(kin: Kinematics) -> Matrix:
+    """The forces that hold it still."""
+    still = [replace(link, speeds=(as_expr(0),) * len(link.H)) for link in kin.links]
+    return inverse_dynamics(replace(kin, links=tuple(still)), zeros(len(kin.u)))
 
 
 def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Matrix:

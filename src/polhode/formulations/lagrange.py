@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, symbol, vector
+from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, vector
 from polhode.kinematics import Kinematics
 from polhode.kinematics.loads import elastic_energy, speed_forces, spring_energy
 from polhode.model import MarkerWrench, SpringDamper
@@ -73,7 +73,5 @@ def _applied(kin: Kinematics) -> Matrix:
             rate: Expr = diff_along(sqrt(p_AB @ p_AB), kin.q, kin.u)
             Q = Q - gradient(rate, kin.u) * (force.damping * rate)
     for name, law in speed_forces(kin):
-        speed = symbol(name)
-        Q = Q + gradient(kin.quasi.get(speed, speed), kin.u) * law
-    # force laws are written in the speeds of the model
-    return substitute(Q, kin.quasi) if kin.quasi else Q
+        Q = Q + gradient(kin.named_speed(name), kin.u) * law
+    return substitute(Q, kin.quasi)  # force laws are written in the speeds of the model

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, op_counts, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, matrix, op_counts, vector, zeros
 from polhode.kinematics import Kinematics
-from polhode.kinematics.composite import along, gravity_terms, mass_matrix
+from polhode.kinematics.composite import along, mass_matrix
 from polhode.kinematics.loads import applied_forces
 from polhode.model.algebra import twists
 from polhode.spatial import Twist, Wrench
@@ -170,3 +170,19 @@ def _inertia_row(kin: Kinematics, k: int, h: Twist) -> list[Expr]:
             for j, h_i in enumerate(link.H):
                 row[link.first + j] = h_i.dot(F)
     return row
+
+
+def gravity_terms(kin: Kinematics) -> Matrix:
+    """Derive the gravity terms v_k(U): minus the weight of all beyond along each joint.
+
+    Returns (nu,).  Reference: [KwatnyBlankenship, eq. 53c], with N^T.
+    """
+    found: list[Expr] = [as_expr(0)] * len(kin.u)
+    g: list[Matrix] = []
+    for k, link in enumerate(kin.links):
+        g.append(link.X.R.T @ (kin.model.gravity if link.parent < 0 else g[link.parent]))
+        beyond = kin.composite[k]
+        weight = Wrench(cross(beyond.h, g[k]), g[k] * beyond.m)
+        for i, h in enumerate(link.H):
+            found[link.first + i] = -h.dot(weight)
+    return vector(found)

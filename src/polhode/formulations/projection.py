@@ -12,11 +12,11 @@ Reference: [Gillespie, eq. 44 to 46], with G for his [1; D].
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from polhode.graph import Expr, Matrix, matrix, substitute, vector, zeros
+from polhode.graph import Expr, Matrix, mirrored, substitute, vector, zeros
 from polhode.kinematics import InSpeeds, Motion
 
 from .terms import Terms
@@ -31,69 +31,68 @@ def projected(terms: Terms, kin: Motion) -> Terms:
             f"Model {kin.model.name!r}: the terms are in the speeds {_listed(terms.kinematics.u)}, expected those of "
             "the joints that the generalised speeds were defined by. Derive both from one Kinematics."
         )
-    made = _Projection(terms, kin)
-    return Terms(
-        kinematics=kin,
-        mass=made.mass,
-        velocity=made.velocity,
-        gravity=made.gravity,
-        forces=made.forces,
-        convective=made.convective,
-        inverse=None if terms.inverse is None else made.inverse,
-    )
+    return Projection(terms, kin, kin.speeds.G, {v: kin.quasi[v] for v in kin.joints.u}).projected
 
 
 @dataclass(frozen=True)
-class _Projection:
+class Projection:
+    """Terms in speeds v, and what makes terms in u of them.
+
+    kin    : of the speeds u
+    values : G u + g, for each of v
+    """
+
     terms: Terms
-    kin: InSpeeds
+    kin: Motion
+    G: Matrix
+    values: Mapping[Expr, Expr]
 
     @property
-    def G(self) -> Matrix:
-        return self.kin.speeds.G
+    def projected(self) -> Terms:
+        return Terms(
+            kinematics=self.kin,
+            mass=self.mass,
+            velocity=self.velocity,
+            gravity=self.gravity,
+            forces=self.forces,
+            convective=self.convective,
+            inverse=None if self.terms.inverse is None else partial(self.inverse, self.terms.inverse),
+        )
 
     @cached_property
     def M(self) -> Matrix:
         return self.terms.mass()
 
-    def in_u(self, rows: Matrix) -> Matrix:
-        """Terms of the joints' speeds v with G u + g for these."""
-        return substitute(rows, {v: self.kin.quasi[v] for v in self.kin.joints.u})
-
     @cached_property
     def drift(self) -> Matrix:
         """a = G_dot u + g_dot, (nv,)."""
-        v = vector([self.kin.quasi[s] for s in self.kin.joints.u])
-        return self.kin.rate(v)
+        return self.kin.rate(vector(self.values.values()))
+
+    def along(self, rows: Matrix) -> Matrix:
+        """G^T times rows of the speeds v, with G u + g for these."""
+        found: Matrix = self.G.T @ substitute(rows, self.values)
+        return found
 
     def mass(self) -> Matrix:
-        M: Matrix = self.G.T @ self.M @ self.G
-        n = len(self.kin.u)
-        return matrix([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]) if n else zeros(0, 0)
+        found: Matrix = self.G.T @ self.M @ self.G
+        return mirrored(found.T)
 
     def velocity(self) -> Matrix:
-        found: Matrix = self.G.T @ (self.in_u(self.terms.velocity()) + self.M @ self.drift)
-        return found
+        return self.along(self.terms.velocity() + self.M @ self.drift)
 
     def gravity(self) -> Matrix:
-        found: Matrix = self.G.T @ self.terms.gravity()
-        return found
+        return self.along(self.terms.gravity())
 
     def forces(self) -> Matrix:
-        found: Matrix = self.G.T @ self.in_u(self.terms.forces())
-        return found
+        return self.along(self.terms.forces())
 
     def convective(self) -> Matrix:
         """C' = G^T (C G + M G_dot)."""
         require_still(self.kin)
-        found: Matrix = self.G.T @ (self.in_u(self.terms.convective()) @ self.G + self.M @ self.kin.rate(self.G))
-        return found
+        return self.along(self.terms.convective() @ self.G + self.M @ self.kin.rate(self.G))
 
-    def inverse(self, udot: Matrix) -> Matrix:
-        needed: Callable[[Matrix], Matrix] | None = self.terms.inverse
-        assert needed is not None
-        found: Matrix = self.G.T @ self.in_u(needed(self.G @ udot + self.drift))
-        return found
+    def inverse(self, needed: Callable[[Matrix], Matrix], udot: Matrix) -> Matrix:
+        return self.along(needed(self.G @ udot + self.drift))
 
 
 def require_still(kin: Motion) -> None:

@@ -1,8 +1,8 @@
-"""What every formulation returns."""
+"""What every formulation returns, and who shares what with whom."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polhode.graph import Matrix
@@ -32,3 +32,18 @@ class Terms:
     convective: Callable[[], Matrix]
     inverse: Callable[[Matrix], Matrix] | None = None
     forward: Callable[..., Matrix] | None = None
+
+
+SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc")}  # one function for two methods
+
+
+def sources(terms: Sequence[str], methods: Sequence[str]) -> list[tuple[str, ...]]:
+    """The methods, those together that have one function for one of the terms: they cannot disagree in it.
+
+    What every method reads, and none computes for itself: links, poses, twists, and the laws of forces.
+    """
+    found: list[tuple[str, ...]] = []
+    for method in methods:
+        others = [g for g in found if any({method, *g} <= {*SHARED.get(term, ())} for term in terms)]
+        found = [g for g in found if g not in others] + [(*(m for g in others for m in g), method)]
+    return found

@@ -126,11 +126,9 @@ def diff(expr: ExprOrMatrix, by: Expr, order: int = 1) -> ExprOrMatrix:
     _require_symbols([by])
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"Derivative of order {order!r}: expected a whole number, 0 or more.")
-    whole = expr if isinstance(expr, Matrix) else vector([expr])
     for _ in range(order):
-        slopes = _slopes(topological(whole), {by: ONE})
-        whole = Matrix(whole.shape, [slopes.get(e, ZERO) for e in whole.entries])
-    return whole if isinstance(expr, Matrix) else whole.entries[0]
+        expr = diff_along(expr, by, ONE)
+    return expr
 
 
 def diff_along(expr: ExprOrMatrix, by: Exprs, rates: Exprs) -> ExprOrMatrix:

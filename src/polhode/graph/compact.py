@@ -124,10 +124,10 @@ class _Writing:
         self.denominators[atom] = {m: ratio(k, scale) for m, k in rest.items()}
         return product(found, {((atom, -1),): 1})
 
-    def _opened(self, terms: Polynomial) -> Polynomial | None:
+    def _opened(self, poly: Polynomial) -> Polynomial | None:
         """Write out the sums that stood in denominators and came up."""
         found: Polynomial | None = {}
-        for m, k in terms.items():
+        for m, k in poly.items():
             image: Polynomial | None = {tuple((e, n) for e, n in m if n < 0 or e not in self.denominators): k}
             for e, n in m:
                 for _ in range(n if e in self.denominators else 0):
@@ -135,10 +135,10 @@ class _Writing:
             found = None if found is None or image is None else limited(plus(found, image))
         return found
 
-    def without_roots(self, terms: Polynomial | None) -> Polynomial | None:
+    def without_roots(self, poly: Polynomial | None) -> Polynomial | None:
         """Replace the squares of square roots, and one over them, by what the roots are of."""
         found: Polynomial | None = {}
-        for m, k in (terms or {}).items():
+        for m, k in (poly or {}).items():
             image: Polynomial | None = {m: k}
             for atom, n in m:
                 if atom.op == "sqrt" and abs(n) > 1:
@@ -148,7 +148,7 @@ class _Writing:
                     for _ in range(abs(n) // 2):
                         image = product(image, factor)
             found = None if found is None or image is None else limited(plus(found, image))
-        return None if terms is None else found
+        return None if poly is None else found
 
     def variants(self, whole: Polynomial) -> list[Expr]:
         """The sum as it is, and with squares of sines or cosines replaced by those of the other, angle by angle."""
@@ -158,61 +158,61 @@ class _Writing:
             return found
         whole = self._cancelled(_without_squares(whole, {}))
         best = factored(whole)
-        kept: dict[Expr, str] = {}
+        by_sine: dict[Expr, str] = {}
         for angle in sorted(angles, key=lambda e: e.rank):
-            other = factored(self._cancelled(_without_squares(whole, kept | {angle: "sin"})))
+            other = factored(self._cancelled(_without_squares(whole, by_sine | {angle: "sin"})))
             if tree_size(other) < tree_size(best):
-                kept, best = kept | {angle: "sin"}, other
+                by_sine, best = by_sine | {angle: "sin"}, other
         return [*found, best]
 
-    def _cancelled(self, terms: Polynomial) -> Polynomial:
+    def _cancelled(self, poly: Polynomial) -> Polynomial:
         """Divide by the sums in the denominators where that leaves no remainder."""
         for atom, below in self.denominators.items():
-            for n in sorted({n for m in terms for a, n in m if a is atom and n < 0}):
-                above = {m: k for m, k in terms.items() if (atom, n) in m}
+            for n in sorted({n for m in poly for a, n in m if a is atom and n < 0}):
+                above = {m: k for m, k in poly.items() if (atom, n) in m}
                 whole = quotient(over(above, ((atom, n),)), below)
                 if whole is not None:
-                    left = {m: k for m, k in terms.items() if m not in above}
-                    terms = plus(left, over(whole, ((atom, -n - 1),)))
-        return terms
+                    left = {m: k for m, k in poly.items() if m not in above}
+                    poly = plus(left, over(whole, ((atom, -n - 1),)))
+        return poly
 
 
-def _divisors(terms: Polynomial) -> Monomial:
+def _divisors(poly: Polynomial) -> Monomial:
     """What terms are divided by, where one of them is divided by all of it; nothing otherwise.
 
     1 / (a / b + c / d) stays: b d / (a d + c b) is 0 / 0 where b and d vanish together.
     """
     lowest: dict[Expr, int] = {}
-    for e, n in (factor for m in terms for factor in m if factor[1] < 0):
+    for e, n in (factor for m in poly for factor in m if factor[1] < 0):
         lowest[e] = min(lowest.get(e, 0), n)
-    if not any(lowest.items() <= dict(m).items() for m in terms):
+    if not any(lowest.items() <= dict(m).items() for m in poly):
         return ()
     return tuple(sorted(lowest.items(), key=lambda item: item[0].rank))
 
 
-def _parted(terms: Polynomial) -> tuple[Monomial, Polynomial]:
+def _parted(poly: Polynomial) -> tuple[Monomial, Polynomial]:
     """What all terms share, and the rest without squares of sines.
 
     1 - cos^2 is shared as sin^2: near its zero the difference has no digits.
     """
-    front = shared(terms) if terms else ()
-    rest = _without_squares(over(terms, front), {})
+    front = shared(poly) if poly else ()
+    rest = _without_squares(over(poly, front), {})
     angles = {a.args[0] for m in rest for a, n in m if a.op == "cos" and n > 1}
-    for kept in ({}, *({angle: "sin"} for angle in sorted(angles, key=lambda e: e.rank))):
-        written = _without_squares(rest, kept)
+    for by_sine in ({}, *({angle: "sin"} for angle in sorted(angles, key=lambda e: e.rank))):
+        written = _without_squares(rest, by_sine)
         if written and (factor := shared(written)):
             front, rest = times(front, factor), _without_squares(over(written, factor), {})
     return front, rest
 
 
-def _without_squares(terms: Polynomial, kept: dict[Expr, str]) -> Polynomial:
-    """Replace sin^2 by 1 - cos^2, or for the angles where the sine is kept cos^2 by 1 - sin^2."""
+def _without_squares(poly: Polynomial, by_sine: dict[Expr, str]) -> Polynomial:
+    """Replace sin^2 by 1 - cos^2, or for the angles where the sine is to stay cos^2 by 1 - sin^2."""
     found: Polynomial = {}
-    waiting = list(terms.items())
+    waiting = list(poly.items())
     while waiting:
         m, k = waiting.pop()
         for atom, n in m:
-            if n > 1 and atom.op in ("sin", "cos") and atom.op != kept.get(atom.args[0], "cos"):
+            if n > 1 and atom.op in ("sin", "cos") and atom.op != by_sine.get(atom.args[0], "cos"):
                 rest = times(m, ((atom, -2),))
                 other = sin(atom.args[0]) if atom.op == "cos" else cos(atom.args[0])
                 waiting += [(rest, k), (times(rest, ((other, 2),)), -k)]

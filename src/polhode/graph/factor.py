@@ -10,15 +10,15 @@ from .node import Expr, Number, const
 from .polynomial import Monomial, Polynomial, common, content, over, ratio, shared, times
 
 
-def factored(terms: Polynomial) -> Expr:
+def factored(poly: Polynomial) -> Expr:
     """Write a sum as an expression: the factor that saves most is taken out first, then the next.
 
     What stands in brackets counts as an atom from then on, so brackets nest.
     """
-    if not terms:
+    if not poly:
         return const(0)
-    front = shared(terms)
-    rest = over(terms, front)
+    front = shared(poly)
+    rest = over(poly, front)
     scale = content(rest)
     rest = {m: ratio(k, scale) for m, k in rest.items()}
     while (cube := _best_factor(rest)) is not None:
@@ -43,18 +43,18 @@ def _written(m: Monomial, k: Number, factor: Expr | None = None) -> Expr:
     return mul(const(k), above if below == 1 else div(above, below))
 
 
-def _best_factor(terms: Polynomial) -> Monomial | None:
+def _best_factor(poly: Polynomial) -> Monomial | None:
     """The product of atoms that saves most operations when taken out of the terms it divides.
 
     Products are sets of bits, one for each power of an atom; a division counts once, whatever its power.
     Of equals the one with the last name: speeds u stand before brackets of parameters m.
     """
     bits: dict[tuple[Expr, int], int] = {}
-    for m in terms:
+    for m in poly:
         for token in _tokens(m):
             bits.setdefault(token, 1 << len(bits))
     counted = sum(bit for (_, n), bit in bits.items() if n >= -1)
-    sets = [sum(bits[token] for token in _tokens(m)) for m in terms]
+    sets = [sum(bits[token] for token in _tokens(m)) for m in poly]
     best, most = [0], 1
     for cube in dict.fromkeys(a & b for a, b in combinations(sets, 2)):
         size = (cube & counted).bit_count()

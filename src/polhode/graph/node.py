@@ -204,13 +204,13 @@ def _enter(key: tuple[Any, ...], made: Expr) -> Expr:
     entry = _Entry(made, _forget)
     entry.key = key
     while True:
-        kept = _table.setdefault(key, entry)
-        if kept is entry:
+        known = _table.setdefault(key, entry)
+        if known is entry:
             return made
-        found: Expr | None = kept()
+        found: Expr | None = known()
         if found is not None:
             return found
-        _forget(kept)
+        _forget(known)
 
 
 def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:

@@ -19,7 +19,7 @@ Monomial = tuple[tuple[Expr, int], ...]  # in order of rank
 Polynomial = dict[Monomial, Number]
 
 
-def written_out(root: Expr, sums: dict[Expr, Sum | None], terms: Callable[[Expr], Sum | None]) -> Sum | None:
+def written_out(root: Expr, sums: dict[Expr, Sum | None], sum_of: Callable[[Expr], Sum | None]) -> Sum | None:
     """The terms of an expression, from those of its operands, which are added to `sums`; None where too many."""
     waiting = [root]
     while waiting:
@@ -30,7 +30,7 @@ def written_out(root: Expr, sums: dict[Expr, Sum | None], terms: Callable[[Expr]
             continue
         waiting.pop()
         if e not in sums:
-            sums[e] = terms(e)
+            sums[e] = sum_of(e)
     return sums[root]
 
 
@@ -41,10 +41,10 @@ def times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(((e, n) for e, n in powers.items() if n), key=lambda item: item[0].rank))
 
 
-def over(terms: Polynomial, by: Monomial) -> Polynomial:
+def over(poly: Polynomial, by: Monomial) -> Polynomial:
     """Every term divided by a product."""
     down = tuple((e, -n) for e, n in by)
-    return {times(m, down): k for m, k in terms.items()}
+    return {times(m, down): k for m, k in poly.items()}
 
 
 def plus(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
@@ -54,8 +54,8 @@ def plus(a: Polynomial, b: Polynomial, sign: int = 1) -> Polynomial:
     return {m: k for m, k in found.items() if k}
 
 
-def limited(terms: Polynomial | None) -> Polynomial | None:
-    return None if terms is None or len(terms) > MOST_TERMS else terms
+def limited(poly: Polynomial | None) -> Polynomial | None:
+    return None if poly is None or len(poly) > MOST_TERMS else poly
 
 
 def product(a: Polynomial | None, b: Polynomial | None, most: int = 4 * MOST_TERMS) -> Polynomial | None:
@@ -77,18 +77,18 @@ def common(a: Monomial, b: Monomial) -> Monomial:
     return tuple((e, min(n, k) if n > 0 else max(n, k)) for e, n, k in shared if n * k > 0)
 
 
-def shared(terms: Polynomial) -> Monomial:
+def shared(poly: Polynomial) -> Monomial:
     """What all terms share."""
-    return reduce(common, terms)
+    return reduce(common, poly)
 
 
 def ratio(a: Number, b: Number) -> Number:
     return a / b if isinstance(a, float) or isinstance(b, float) else Fraction(a) / Fraction(b)
 
 
-def content(terms: Polynomial) -> Number:
+def content(poly: Polynomial) -> Number:
     """The constant that all terms share: what is left has whole numbers without common divisor."""
-    values = list(terms.values())
+    values = list(poly.values())
     if any(isinstance(k, float) for k in values):
         sizes = {k if k > 0 else -k for k in values}
         return sizes.pop() if len(sizes) == 1 else 1
@@ -96,11 +96,11 @@ def content(terms: Polynomial) -> Number:
     return Fraction(reduce(gcd, (k.numerator for k in exact)), reduce(lcm, (k.denominator for k in exact)))
 
 
-def quotient(terms: Polynomial, below: Polynomial) -> Polynomial | None:
-    """terms / below where there is no remainder and all is exact; None otherwise."""
-    if any(isinstance(k, float) for k in (*terms.values(), *below.values())):
+def quotient(poly: Polynomial, below: Polynomial) -> Polynomial | None:
+    """poly / below where there is no remainder and all is exact; None otherwise."""
+    if any(isinstance(k, float) for k in (*poly.values(), *below.values())):
         return None
-    atoms = sorted({a for m in (*terms, *below) for a, _ in m}, key=lambda e: e.rank)
+    atoms = sorted({a for m in (*poly, *below) for a, _ in m}, key=lambda e: e.rank)
     dividing = {a for m in below for a, _ in m}
 
     def height(m: Monomial) -> list[int]:
@@ -110,12 +110,12 @@ def quotient(terms: Polynomial, below: Polynomial) -> Polynomial | None:
     top = max(below, key=height)
     found: Polynomial = {}
     for _ in range(MOST_TERMS):
-        if not terms:
+        if not poly:
             return found
-        lead = max(terms, key=height)
+        lead = max(poly, key=height)
         step = times(lead, tuple((a, -n) for a, n in top))
         if any(n < 0 and a in dividing for a, n in step):
             return None
-        found[step] = ratio(terms[lead], below[top])
-        terms = plus(terms, {times(step, m): k * found[step] for m, k in below.items()}, -1)
+        found[step] = ratio(poly[lead], below[top])
+        poly = plus(poly, {times(step, m): k * found[step] for m, k in below.items()}, -1)
     return None

@@ -112,31 +112,31 @@ def _rows(m: Matrix) -> str:
 class _Text:
     """A written expression: how it reads, and as sum or product where it is one.
 
-    terms   : (is negative, text) of each term
+    summands : (is negative, text) of each
     factors : (text, exponent) of each factor
     """
 
     text: str
     tight: int
-    terms: tuple[tuple[bool, str], ...] = ()
+    summands: tuple[tuple[bool, str], ...] = ()
     factors: tuple[tuple[str, int], ...] = ()
 
     def at(self, least: int) -> str:
         return self.text if self.tight >= least else f"({self.text})"
 
     def as_terms(self) -> tuple[tuple[bool, str], ...]:
-        return self.terms or ((False, self.at(_PRODUCT)),)
+        return self.summands or ((False, self.at(_PRODUCT)),)
 
     def as_factors(self) -> tuple[tuple[str, int], ...]:
         return self.factors or ((self.at(_ATOM), 1),)
 
 
-def _sum(terms: Iterable[tuple[bool, str]]) -> _Text:
+def _sum(summands: Iterable[tuple[bool, str]]) -> _Text:
     """Write a sum: positive terms first, numbers last, else by the alphabet."""
-    ordered = sorted(terms, key=lambda t: (t[0], t[1][0].isdigit() and t[1].isalnum(), t[1]))
+    ordered = sorted(summands, key=lambda t: (t[0], t[1][0].isdigit() and t[1].isalnum(), t[1]))
     joined = "".join((" - " if minus else " + ") + term for minus, term in ordered)
     text = joined[3:] if not ordered[0][0] else f"-{joined[3:]}"
-    return _Text(text, _SUM, terms=tuple(ordered))
+    return _Text(text, _SUM, summands=tuple(ordered))
 
 
 def _product(factors: Iterable[tuple[str, int]]) -> _Text:
@@ -160,7 +160,7 @@ def _power(text: str, n: int) -> str:
 def _number(value: int | Fraction | float) -> _Text:
     if value < 0:
         positive = _number(-value)
-        return _Text(f"-{positive.text}", _SUM, terms=((True, positive.text),))
+        return _Text(f"-{positive.text}", _SUM, summands=((True, positive.text),))
     if isinstance(value, Fraction):
         return _product([(_whole(value.numerator), 1), (_whole(value.denominator), -1)])
     return _Text(_whole(value) if isinstance(value, int) else str(value), _ATOM)

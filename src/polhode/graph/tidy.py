@@ -82,21 +82,21 @@ def _terms(e: Expr, sums: dict[Expr, _Sum | None]) -> _Sum | None:
 
 
 def _product(factors: list[_Sum]) -> _Sum | None:
-    count, terms = factors[0]
+    count, poly = factors[0]
     for more, others in factors[1:]:
-        found = product(terms, others, MOST_TERMS)
+        found = product(poly, others, MOST_TERMS)
         if found is None:
             return None
-        count, terms = count * more, found
-    return count, terms
+        count, poly = count * more, found
+    return count, poly
 
 
-def _rebuilt(terms: Polynomial) -> Expr:
+def _rebuilt(poly: Polynomial) -> Expr:
     """The sum of the terms, what all of them share in front."""
-    if not terms:
+    if not poly:
         return const(0)
-    front = shared(terms)
-    ordered = dict(sorted(terms.items(), key=lambda item: [(e.rank, n) for e, n in item[0]]))
+    front = shared(poly)
+    ordered = dict(sorted(poly.items(), key=lambda item: [(e.rank, n) for e, n in item[0]]))
     total: Expr = const(0)
     for m, k in over(ordered, front).items():
         total = add(total, mul(const(k), _monomial(m)))

@@ -134,6 +134,8 @@ def substitute(expr: ExprOrMatrix, values: Mapping[Any, Any]) -> ExprOrMatrix:
     >>> substitute(x * y, {x: y, y: x}) is x * y
     True
     """
+    if not values:
+        return expr
     new = {old: as_expr(value) for old, value in bindings(values).items()}
     image = rebuild(expr, new.get)
     return expr.map(image.__getitem__) if isinstance(expr, Matrix) else image[expr]

@@ -21,8 +21,8 @@ from .hold import evaluate, reacted
 from .kernel import helper, inlined
 from .machine import GUARDS, LAWS, OK, RESIDUALS
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
-from .switch import examine
 from .stepping import Array, Room, between, copy, slope
+from .switch import examine
 from .views import part
 
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
@@ -162,7 +162,12 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
 def _turn(m: Any, h: Any, w: Any) -> None:
     """Bring directions of slides, and signs of guards that were crossed the other way, up to date."""
     s, v = h.places[0], w.places[0]
-    mode, size, psi, slip = part(w.whole, v.mode, s.rows), part(w.whole, v.size, s.rows), part(h.real, s.psi, s.rows), part(w.real, v.slip, s.rows)
+    mode, size, psi, slip = (
+        part(w.whole, v.mode, s.rows),
+        part(w.whole, v.size, s.rows),
+        part(h.real, s.psi, s.rows),
+        part(w.real, v.slip, s.rows),
+    )
     for i in range(s.rows):
         if mode[i] == SLIDES and size[i] == 2:
             fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
@@ -239,7 +244,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
     v = w.places[0]
     n = v.rows + v.guards
     first, which = NEVER, -1
-    crossed, dips = part(w.whole, v.crossed, n), 0
+    crossed = part(w.whole, v.crossed, n)
     for k in range(n):
         crossed[k] = 1 if _is_crossed(w, k) else 2 if _may_dip(w, k, run.h) else 0
     for k in range(n):

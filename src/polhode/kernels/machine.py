@@ -14,8 +14,8 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from .constrained import Constrained
-from .mode import Switching
 from .kernel import inlined
+from .mode import Switching
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from .coulomb import ints_for, room_for
 from .constrained import _shape
+from .coulomb import ints_for, room_for
 
 Array = np.ndarray
 
@@ -61,8 +61,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 # how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
-# friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions were found;
-# whether the state was changed by an event; how many rows that hold are independent
+# friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions
+# were found; whether the state was changed by an event; how many rows that hold are independent
 STATE = "sliding equals captured_at losses event cause several fresh count".split()
 
 # causes of an event

@@ -24,7 +24,7 @@ from .condense import complete, condense, pick
 from .factors import is_definite
 from .hold import factor_at, settle
 from .kernel import helper, inlined
-from .machine import CONTROL, LAWS, NOT_FINITE, OK, RESIDUALS, SINGULAR, rates
+from .machine import CONTROL, LAWS, NOT_FINITE, RESIDUALS, SINGULAR, rates
 from .mode import EQUAL, HELD, OFF, SLIDES, TANGENT, UNILATERAL
 from .sliding import spread
 from .stepping import Array, Room, copy, fill, first_bad
@@ -118,7 +118,11 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 def _gathered(h: Any, w: Any, gap: Array, before: Array, size: float) -> int:
     """Gather rows that may act in a step: what may touch, brakes, and beside them what stays equal."""
     s, v = h.places[0], w.places[0]
-    kind, group, engaged = part(w.whole, v.kind, s.rows), part(w.whole, v.group, s.rows), part(w.whole, v.engaged, v.groups)
+    kind, group, engaged = (
+        part(w.whole, v.kind, s.rows),
+        part(w.whole, v.group, s.rows),
+        part(w.whole, v.engaged, v.groups),
+    )
     psi, equal, mode = part(h.real, s.psi, s.rows), part(w.whole, v.equal, s.rows), part(w.whole, v.mode, s.rows)
     many, equals = 0, 0
     for i in range(s.rows):
@@ -127,9 +131,9 @@ def _gathered(h: Any, w: Any, gap: Array, before: Array, size: float) -> int:
             equal[equals] = i
             equals += 1
             mode[i] = HELD
-        elif kind[i] == UNILATERAL and engaged[group[i]] and gap[i] + 0.5 * size * (before[i] + psi[i]) <= 0.0:
-            many = gather(h, w, i, many, size)
-        elif kind[i] == TANGENT and w.whole[v.of + i] < 0 and engaged[group[i]]:
+        elif (kind[i] == UNILATERAL and engaged[group[i]] and gap[i] + 0.5 * size * (before[i] + psi[i]) <= 0.0) or (
+            kind[i] == TANGENT and w.whole[v.of + i] < 0 and engaged[group[i]]
+        ):
             many = gather(h, w, i, many, size)
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
     v.equals = pick(W, rho2, equal, equals, square(w.real, v.F, s.rows, s.rows), part(w.real, v.y, s.rows))
@@ -165,7 +169,6 @@ def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float,
 @helper
 def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
     """new = free + M^-1 J^T lam, and psi with it."""
-    s = h.places[0]
     fill(new, 0.0)
     spread(h, lam, new)
     for j in range(new.size):

@@ -141,7 +141,11 @@ def _touching(h: Any, w: Any) -> None:
     """Mark unilateral rows that touch, and gather the independent ones of those that stay equal."""
     s, v = h.places[0], w.places[0]
     closed, kind, group = part(w.whole, v.closed, s.rows), part(w.whole, v.kind, s.rows), part(w.whole, v.group, s.rows)
-    engaged, mode, equal = part(w.whole, v.engaged, v.groups), part(w.whole, v.mode, s.rows), part(w.whole, v.equal, s.rows)
+    engaged, mode, equal = (
+        part(w.whole, v.engaged, v.groups),
+        part(w.whole, v.mode, s.rows),
+        part(w.whole, v.equal, s.rows),
+    )
     phi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.reach2, s.held)
     many = 0
     for i in range(s.rows):
@@ -157,7 +161,7 @@ def _touching(h: Any, w: Any) -> None:
 @inlined
 def _slow(h: Any, i: int) -> float:
     """The speed of a row below which it is still."""
-    return STILL * np.sqrt(h.real[h.places[0].reach2 + i])
+    return float(STILL * np.sqrt(h.real[h.places[0].reach2 + i]))
 
 
 @helper
@@ -174,7 +178,7 @@ def _add(w: Any, many: int, i: int, kind: int, size: int, of: int, mu: float, mu
 def _moves(h: Any, i: int) -> bool:
     """Whether anything moves a row."""
     s = h.places[0]
-    return h.real[s.W + i * s.rows + i] > HARDLY * h.real[s.rho2 + i]
+    return bool(h.real[s.W + i * s.rows + i] > HARDLY * h.real[s.rho2 + i])
 
 
 @helper
@@ -464,8 +468,8 @@ def _few(w: Any, A: Array, b: Array, many: int) -> int:
 def _many(w: Any, A: Array, b: Array, many: int) -> int:
     """One mode, from reactions that satisfy all laws; 0 where none was found."""
     v = w.places[0]
-    kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
-    mu_s, found, states = part(w.real, v.mu_s, many), part(w.real, v.found, many), part(w.whole, v.states, many)
+    kinds, sizes, states = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.states, many)
+    found = part(w.real, v.found, many)
     which = part(w.whole, v.which, many)
     for a in range(many):
         found[a] = 0.0

@@ -82,19 +82,19 @@ class Acting(NamedTuple):
     moving: tuple[Expr, ...]
 
 
-def acting(held: Constraints) -> Acting:
+def acting(every: Constraints) -> Acting:
     """The rows of constraints for native code, each in the shorter form: as actions, or as slopes of psi."""
-    rows = dict(_rows(held.kinematics)) if isinstance(held.kinematics, Kinematics) and len(held) else {}
-    at_rest = dict.fromkeys(held.kinematics.u, _ZERO)
+    rows = dict(_rows(every.kinematics)) if isinstance(every.kinematics, Kinematics) and len(every) else {}
+    at_rest = dict.fromkeys(every.kinematics.u, _ZERO)
     # what acts on two bodies does not move by itself, though 0 times a pole is not known to be 0
-    moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(held.labels, held.psi, strict=True)]
+    moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(every.labels, every.psi, strict=True)]
     moves = tuple(moving) if any(e != 0 for e in moving) else ()
-    plain = Acting(held.psi, held.J, held.gamma, held.reference, moves)
+    plain = Acting(every.psi, every.J, every.gamma, every.reference, moves)
     if not rows:
         return plain
-    psi, gamma = [*held.psi], [*held.gamma]
-    J, sizes = ([[*row] for row in m.rows()] for m in (held.J, held.reference))
-    for i, label in enumerate(held.labels):
+    psi, gamma = [*every.psi], [*every.gamma]
+    J, sizes = ([[*row] for row in m.rows()] for m in (every.J, every.reference))
+    for i, label in enumerate(every.labels):
         if label in rows:
             psi[i], J[i], gamma[i] = _written(rows[label].actions, len(J[i]))
             sizes[i] = [rows[label].sizes.get(j, _ZERO) for j in range(len(J[i]))]
@@ -145,7 +145,7 @@ def _rows(kin: Kinematics) -> Iterator[tuple[str, Row]]:
 
 
 def _both(kin: Kinematics, a: str, b: str) -> tuple[Seen, Seen]:
-    shared = set(kin.ancestors(kin.frame(a)[0])) & set(kin.ancestors(kin.frame(b)[0]))
+    shared = kin.carriers_of_both(kin.frame(a)[0], kin.frame(b)[0])
     return _seen(kin, a, shared), _seen(kin, b, shared)
 
 
@@ -217,19 +217,20 @@ def _touching(kin: Kinematics, marker: str, touch: Rolling | Contact) -> Iterato
     W, G = _both(kin, marker, touch.ground)
     n = G.R[:, 2]
     n_dot = cross(G.w, n)
+    radius = _ZERO if touch.radius is None else touch.radius
     down, down_dot = _NONE, _NONE
     if touch.shape == "sphere":
-        down, down_dot = n * -touch.radius, n_dot * -touch.radius
+        down, down_dot = n * -radius, n_dot * -radius
     elif touch.shape == "disc":
         axis = W.R @ touch.axis
         axis_dot = cross(W.w, axis)
         side, side_dot = cross(axis, n), cross(axis_dot, n) + cross(axis, n_dot)
         square = side @ side
-        by = touch.radius / sqrt(square)
+        by = radius / sqrt(square)
         down = cross(axis, side) * by
         down_dot = (cross(axis_dot, side) + cross(axis, side_dot)) * by - down * ((side @ side_dot) / square)
     lever, lever_dot = W.p + down - G.p, W.v + down_dot - G.v
-    spun = {} if touch.radius is None else {j: w * touch.radius for j, w in W.turns.items()}
+    spun = {} if touch.radius is None else {j: w * radius for j, w in W.turns.items()}
     moves = _squares(W.velocities, spun, G.velocities, G.swept(lever))
     for label, k in (("height", 2), ("slip x", 0), ("slip y", 1)):
         e = G.R[:, k]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from polhode.graph import Expr, Matrix, as_expr, free_symbols, matrix, sqrt, substitute, symbol
+from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, substitute, symbol
 from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Lock, Rope, Stop
 
 from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, stacked, touching_rows
@@ -70,8 +70,7 @@ def candidates(kin: Motion) -> Candidates:
     base = kin.joints
     found = [(c.name, *each) for c in base.model.candidates for each in _rows(base, c)]
     rows = stacked(base, [(name, row) for name, row, _ in found])
-    laws = tuple(replace(law, **{k: _written(kin, getattr(law, k)) for k in ("bound", "grip", "restitution")})
-                 for _, _, law in found)  # fmt: skip
+    laws = tuple(_in_speeds(kin, law) for _, _, law in found)
     captured = tuple((c.name, s, e) for c in base.model.candidates for s, e in _captured(base, c))
     if kin is not base:
         compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
@@ -79,9 +78,10 @@ def candidates(kin: Motion) -> Candidates:
     return Candidates(rows=rows, laws=laws, captured=captured)
 
 
-def _written(kin: Motion, e: Expr) -> Expr:
+def _in_speeds(kin: Motion, law: Law) -> Law:
     """A law in the speeds of the motion."""
-    return substitute(e, kin.quasi) if free_symbols(e) & set(kin.quasi) else e
+    bound, grip, restitution = (substitute(e, kin.quasi) for e in (law.bound, law.grip, law.restitution))
+    return replace(law, bound=bound, grip=grip, restitution=restitution)
 
 
 def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
@@ -92,8 +92,9 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
                 yield Row(label, gap), law
     elif isinstance(c, Rope):
         d, _, moves = apart(kin, *c.ends)
-        yield Row("", (c.length * c.length - d @ d) / (2 * c.length), None, moves), Law(
-            kind=UNILATERAL, restitution=c.restitution
+        yield (
+            Row("", (c.length * c.length - d @ d) / (2 * c.length), None, moves),
+            Law(kind=UNILATERAL, restitution=c.restitution),
         )
     elif isinstance(c, Contact):
         height, *slips = touching_rows(kin, c.marker, c)
@@ -110,9 +111,9 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
     elif isinstance(c, Brake | Clutch):
         names = (c.speed,) if isinstance(c, Brake) else c.ends
         speeds = [kin.quasi.get(symbol(name), symbol(name)) for name in names]
-        slip = speeds[0] if isinstance(c, Brake) else speeds[0] - c.ratio * speeds[1]
+        apart_by = speeds[0] if isinstance(c, Brake) else speeds[0] - c.ratio * speeds[1]
         law = Law() if c.capacity is None else Law(kind=TANGENT, size=1, bound=c.capacity, grip=c.capacity)
-        yield Row("", None, slip), law
+        yield Row("", None, apart_by), law
     elif isinstance(c, Latch):
         yield from ((row, Law()) for row in _latched(kin, c))
     else:
@@ -121,7 +122,7 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
 
 def _latched(kin: Kinematics, latch: Latch) -> Iterator[Row]:
     """The rows of a loop, less what they were where the latch engaged."""
-    for row in loop_rows(kin, latch, captured_length(latch), _captured_turn(latch)):
+    for row in loop_rows(kin, latch, _captured_turn(latch)):
         tied = row.label.startswith("turn") or latch.kind == "distance"
         assert row.phi is not None
         yield row if tied else replace(row, phi=row.phi - _captured_at(latch, row.label))
@@ -144,7 +145,7 @@ def _captured(kin: Kinematics, c: Constraint) -> Iterator[tuple[Expr, Expr]]:
         yield captured_length(c), sqrt(d @ d)
         return
     turn = _captured_turn(c)
-    for row in loop_rows(kin, c, _ZERO, turn):
+    for row in loop_rows(kin, c, turn):
         if not row.label.startswith("turn"):
             assert row.phi is not None
             yield _captured_at(c, row.label), row.phi

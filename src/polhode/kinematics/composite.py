@@ -1,11 +1,11 @@
-"""What composite bodies give: the inertia matrix, and the weight along every joint.
+"""What composite bodies give: the inertia matrix, and momenta along the joints.
 
-"poincare" and "denoc" share these; Lagrange's and Kane's equations have their own.
+"poincare" and "denoc" share the matrix; Lagrange's and Kane's equations have their own.
 """
 
 from __future__ import annotations
 
-from polhode.graph import Expr, Matrix, as_expr, cross, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, matrix, zeros
 from polhode.spatial import Wrench
 
 from .tree import Kinematics
@@ -41,19 +41,3 @@ def along(kin: Kinematics, k: int, F: Wrench) -> dict[int, Expr]:
             found[link.first + j] = h.dot(F)
         F = link.X @ F if link.parent >= 0 else F
     return found
-
-
-def gravity_terms(kin: Kinematics) -> Matrix:
-    """Derive the gravity terms v_k(U): minus the weight of all beyond along each joint.
-
-    Returns (nu,).  Reference: [KwatnyBlankenship, eq. 53c], with N^T.
-    """
-    found: list[Expr] = [as_expr(0)] * len(kin.u)
-    g: list[Matrix] = []
-    for k, link in enumerate(kin.links):
-        g.append(link.X.R.T @ (kin.model.gravity if link.parent < 0 else g[link.parent]))
-        beyond = kin.composite[k]
-        weight = Wrench(cross(beyond.h, g[k]), g[k] * beyond.m)
-        for i, h in enumerate(link.H):
-            found[link.first + i] = -h.dot(weight)
-    return vector(found)

@@ -108,19 +108,19 @@ class Constraints:
         return [i for i, owner in enumerate(self.names) if owner == name]
 
 
-def selected(held: Constraints, rows: Iterable[int]) -> Constraints:
+def selected(every: Constraints, rows: Iterable[int]) -> Constraints:
     """Some rows of the constraints."""
-    kept = list(rows)
-    group = {g: k for k, g in enumerate(dict.fromkeys(held.groups[i] for i in kept))}
+    chosen = list(rows)
+    group = {g: k for k, g in enumerate(dict.fromkeys(every.groups[i] for i in chosen))}
     return replace(
-        held,
-        names=tuple(held.names[i] for i in kept),
-        labels=tuple(held.labels[i] for i in kept),
-        holonomic=tuple(held.holonomic[i] for i in kept),
-        phi=vector([held.phi[i] for i in kept]),
-        own=vector([held.own[i] for i in kept]),
-        compared=tuple(held.compared[i] for i in kept),
-        groups=tuple(group[held.groups[i]] for i in kept),
+        every,
+        names=tuple(every.names[i] for i in chosen),
+        labels=tuple(every.labels[i] for i in chosen),
+        holonomic=tuple(every.holonomic[i] for i in chosen),
+        phi=vector([every.phi[i] for i in chosen]),
+        own=vector([every.own[i] for i in chosen]),
+        compared=tuple(every.compared[i] for i in chosen),
+        groups=tuple(group[every.groups[i]] for i in chosen),
     )
 
 
@@ -205,11 +205,11 @@ def _groups(rows: Iterable[tuple[str, Matrix]]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def loop_rows(kin: Kinematics, loop: Loop | Latch, length: Expr | None = None, turned: Matrix | None = None) -> list[Row]:
-    """The rows of a loop; of a latch with the length and the turn from a to b where it engaged."""
+def loop_rows(kin: Kinematics, loop: Loop | Latch, turned: Matrix | None = None) -> list[Row]:
+    """The rows of a loop; of a latch with the turn from a to b where it engaged."""
     (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
     d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
-    length = loop.length if isinstance(loop, Loop) else length
+    length = loop.length if isinstance(loop, Loop) else captured_length(loop)
     across = list(zip("xy", across_of(loop.axis), strict=True))
     moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
     rows: list[Row] = []
@@ -259,7 +259,7 @@ def _turn(R: Matrix) -> list[Expr]:
 def _apart(kin: Kinematics, a: str, b: str) -> tuple[tuple[Pose, Twist], tuple[Pose, Twist]]:
     """The poses of two markers in the last link that carries them both; their twists, in their own axes."""
     (i, X_A), (j, X_B) = kin.frame(a), kin.frame(b)
-    shared = set(kin.ancestors(i)) & set(kin.ancestors(j))
+    shared = kin.carriers_of_both(i, j)
     return _below(kin, i, X_A, shared), _below(kin, j, X_B, shared)
 
 
@@ -290,7 +290,7 @@ def _relation(kin: Kinematics, relation: Relation) -> Row:
     speeds = {symbol(name) for name in kin.model.speeds}
     if not free_symbols(relation.value) & speeds:
         return Row("", relation.value)
-    return Row("", None, substitute(relation.value, kin.quasi) if kin.quasi else relation.value)
+    return Row("", None, substitute(relation.value, kin.quasi))
 
 
 def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:
@@ -298,7 +298,8 @@ def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> lis
 
     side = axis x n, of length cos(lean), keeps its digits where a disc is nearly flat.
     """
-    body, ground, radius = kin.pose(marker), kin.pose(touch.ground), touch.radius
+    body, ground = kin.pose(marker), kin.pose(touch.ground)
+    radius = as_expr(0) if touch.radius is None else touch.radius
     n = ground.R[:, 2]
     fall, down = as_expr(0), zeros(3)
     if touch.shape == "sphere":
@@ -314,7 +315,7 @@ def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> lis
     height = n @ (body.p - ground.p) - fall
     (_, V_B), (_, V_G) = _apart(kin, marker, touch.ground)
     lever = ground.R.T @ (lowest - ground.p)
-    swept = () if radius is None else V_B.w * radius
+    swept = () if touch.radius is None else V_B.w * radius
     moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, lever)])
     rows = [Row(f"slip {a}", None, ground.R[:, k] @ slip, moves) for k, a in enumerate("xy")]
     return [Row("height", height, n @ slip, moves), *rows]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from polhode.graph import Expr, Matrix, as_expr, inverse, matrix, op_counts
 from polhode.graph.compact import compact
@@ -25,8 +26,6 @@ def eliminate(A: Matrix, B: Matrix, points: Sequence[Point]) -> Matrix:
 
     Returns X : (n, r).
     """
-    import numpy as np
-
     n = len(A)
     A, B = compact(A), compact(B)
     values = sampled(A, points)
@@ -95,17 +94,15 @@ def _components(
     return found
 
 
-def _core(A: Matrix, B: Matrix, values: Any) -> Matrix:
+def _core(A: Matrix, B: Matrix, values: np.ndarray) -> Matrix:
     if len(A) <= BY_COFACTORS:
         found: Matrix = compact(inverse(A)) @ B
         return found
     return _by_pivots(A, B, values.copy())
 
 
-def _by_pivots(A: Matrix, B: Matrix, values: Any) -> Matrix:
+def _by_pivots(A: Matrix, B: Matrix, values: np.ndarray) -> Matrix:
     """Gauss-Jordan: the next pivot is the shortest among those that are large at all points."""
-    import numpy as np
-
     n = len(A)
     left, right = [[*row] for row in A.rows()], [[*row] for row in B.rows()]
     rows, columns = list(range(n)), list(range(n))

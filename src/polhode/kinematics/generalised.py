@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, jacobian, substitute, symbol, vector
 from polhode.graph.node import coerce
 from polhode.model import TIME
@@ -49,12 +51,12 @@ def generalised(
         jacobian([*defined.values(), *rows.psi], base.u),
     )
     sizes = measured(base, rows, points)
-    kept = _kept(base, rows, sizes, points)
-    repeated = selected(rows, [i for i in range(len(rows)) if i not in kept])
-    completing = _completing(base, defined, sizes, kept, points)
+    distinct = _distinct(base, rows, sizes, points)
+    repeated = selected(rows, [i for i in range(len(rows)) if i not in distinct])
+    completing = _completing(base, defined, sizes, distinct, points)
     chosen = defined_speeds(base, defined, selected(rows, completing), names=names, repeated=repeated, points=points)
     free = in_speeds(base, chosen)
-    rest = selected(rows, [i for i in kept if i not in completing])
+    rest = selected(rows, [i for i in distinct if i not in completing])
     if not rest and independent is not None and [*independent] != [str(u.value) for u in free.u]:
         raise ValueError(_counted(independent, len(free.u), free.u, 0))
     if not rest:
@@ -64,8 +66,8 @@ def generalised(
     return in_speeds(base, embed(chosen, rest, AB, C, dependent, points))
 
 
-def _chosen(held: Constraints, embedded: bool | Iterable[str]) -> list[str]:
-    known = list(dict.fromkeys(held.names))
+def _chosen(every: Constraints, embedded: bool | Iterable[str]) -> list[str]:
+    known = list(dict.fromkeys(every.names))
     if isinstance(embedded, bool):
         return known if embedded else []
     wanted = [embedded] if isinstance(embedded, str) else list(embedded)
@@ -107,59 +109,53 @@ def _definitions(base: Kinematics, speeds: Mapping[Any, Any] | None) -> dict[Exp
     return found
 
 
-def _kept(base: Kinematics, rows: Constraints, sizes: Measured, points: list[Point]) -> list[int]:
+def _distinct(base: Kinematics, rows: Constraints, sizes: Measured, points: list[Point]) -> list[int]:
     """The rows that do not repeat others; refuse those that contradict them."""
-    import numpy as np
-
     if not len(rows):
         return []
-    kept = independent_rows(sizes.rows, sizes.least)
+    distinct = independent_rows(sizes.rows, sizes.least)
     b = sampled(offset(rows.psi, base.u, points), points) / np.where(sizes.size > 0, sizes.size, 1)
     for i in range(len(rows)):
-        if i not in kept:
-            factors = [np.linalg.lstsq(sample[kept].T, sample[i], rcond=None)[0] for sample in sizes.rows]
-            gaps = [abs(f @ c[kept] - c[i]) for f, c in zip(factors, b, strict=True)]
+        if i not in distinct:
+            factors = [np.linalg.lstsq(sample[distinct].T, sample[i], rcond=None)[0] for sample in sizes.rows]
+            gaps = [abs(f @ c[distinct] - c[i]) for f, c in zip(factors, b, strict=True)]
             if np.median(gaps) > 1e-6 * np.abs(b).max():
                 label = rows.labels[i]
                 raise ValueError(
                     f"Constraint row {label!r} contradicts others: no motion satisfies them all. Drop one."
                 )
-    return kept
+    return distinct
 
 
-def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, kept: list[int],
+def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, distinct: list[int],
                 points: list[Point]) -> list[int]:  # fmt: skip
     """The rows that determine, with the definitions, the speeds of the joints."""
-    import numpy as np
-
     n, k = len(base.u), len(defined)
     names = [str(u.value) for u in defined]
     Y = sizes.by_their_lengths(sampled(jacobian(vector(defined.values()), base.u), points))
-    distinct = independent_rows(Y, np.full(k, WRITTEN))
-    if len(distinct) < k:
-        extra = [name for i, name in enumerate(names) if i not in distinct]
+    counting = independent_rows(Y, np.full(k, WRITTEN))
+    if len(counting) < k:
+        extra = [name for i, name in enumerate(names) if i not in counting]
         raise ValueError(f"Speeds {_listed(extra)} repeat others: the definitions are not independent. Change them.")
-    J = sizes.rows[:, kept]
-    if k + len(kept) < n:
+    J = sizes.rows[:, distinct]
+    if k + len(distinct) < n:
         missing = _listed(_loose(base, Y, J))
         raise ValueError(
-            f"The speeds {_listed(names)} and {len(kept)} rows of embedded constraints do not determine the {n} speeds "
-            f"of the model: {missing} stay open. Define {n - k - len(kept)} more, or embed constraints."
+            f"The speeds {_listed(names)} and {len(distinct)} rows of embedded constraints do not determine the {n} "
+            f"speeds of the model: {missing} stay open. Define {n - k - len(distinct)} more, or embed constraints."
         )
-    least = np.concatenate([np.full(k, WRITTEN), sizes.least[kept]])
+    least = np.concatenate([np.full(k, WRITTEN), sizes.least[distinct]])
     found = independent_rows(np.concatenate([Y, J], axis=1), least, given=k, most=n - k)
     if len(found) < n - k:
         raise ValueError(
             f"The definitions of {_listed(names)} and the embedded constraints cannot be inverted: they leave "
             f"{_listed(_loose(base, Y, J))} undetermined. Define other speeds."
         )
-    return [kept[i - k] for i in found]
+    return [distinct[i - k] for i in found]
 
 
-def _loose(base: Kinematics, Y: Any, J: Any) -> list[str]:
+def _loose(base: Kinematics, Y: np.ndarray, J: np.ndarray) -> list[str]:
     """Speeds of the joints that definitions and constraints leave open."""
-    import numpy as np
-
     rows = np.concatenate([Y[0], J[0]])
     _, sizes, directions = np.linalg.svd(rows)
     rank = int((sizes > 1e-9 * sizes.max(initial=1e-300)).sum())

@@ -12,7 +12,8 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, islice
 from math import comb
-from typing import Any
+
+import numpy as np
 
 from polhode.compile import compile
 from polhode.graph import (
@@ -68,7 +69,7 @@ def generic_points(
         length = extent(kin, point)
         if i:
             point |= {s: point[s] * length for s in slides(kin)}
-        moved, left = _settled(point, kin.q, rest, residual, length)
+        moved, left = _closed(point, kin.q, rest, residual, length)
         if left < CLOSED:
             found.append(moved)
         elif left < NEARLY and len(near) < POINTS:
@@ -85,25 +86,22 @@ class _Residual:
 
     def __init__(self, kin: Kinematics, phi: Matrix, rest: Sequence[Expr], reference: Matrix | None) -> None:
         quaternions = [kin.q[k : k + 4] for k in unit_quaternions(kin)]
-        kept = [i for i, e in enumerate(phi) if e != 0]
-        held = vector([*[phi[i] for i in kept], *[turn @ turn - 1 for turn in quaternions]])
-        self.count, self.measured = len(held), len(kept) if reference is not None else 0
-        if not len(held):
+        stated = [i for i, e in enumerate(phi) if e != 0]
+        residuals = vector([*[phi[i] for i in stated], *[turn @ turn - 1 for turn in quaternions]])
+        self.count, self.measured = len(residuals), len(stated) if reference is not None else 0
+        if not len(residuals):
             return
-        columns = [[e, *row] for e, row in zip(held, jacobian(held, kin.q).rows(), strict=True)]
+        columns = [[e, *row] for e, row in zip(residuals, jacobian(residuals, kin.q).rows(), strict=True)]
         if reference is not None:
-            columns = [
-                [*row, *(reference[kept[i]] if i < len(kept) else zeros(len(kin.u)))] for i, row in enumerate(columns)
-            ]
+            squares = [*(reference[i] for i in stated), *(zeros(len(kin.u)) for _ in quaternions)]
+            columns = [[*row, *more] for row, more in zip(columns, squares, strict=True)]
         self.nq = len(kin.q)
         slow = slide_speeds(kin)
         self.slow = [u in slow for u in kin.u]
         self.rows = compile({"q": kin.q, "rest": vector(rest)}, {"rows": matrix(columns)}, target="numpy")
 
-    def __call__(self, q: Any, rest: Any, length: float) -> Any:
-        import numpy as np
-
-        rows = self.rows(q, rest)
+    def __call__(self, q: np.ndarray, rest: np.ndarray, length: float) -> np.ndarray:
+        rows: np.ndarray = self.rows(q, rest)
         found = rows[:, : 1 + self.nq]
         if self.measured:
             reach = np.sqrt(rows[: self.measured, 1 + self.nq :]) @ np.where(self.slow, length, 1.0)
@@ -111,10 +109,8 @@ class _Residual:
         return found
 
 
-def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
+def _closed(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, length: float) -> tuple[Point, float]:
     """Newton's method with the shortest steps, halved where they do not help; the point, and the residual left."""
-    import numpy as np
-
     if not residual.count:
         return point, 0.0
     x, given = np.array([point[s] for s in q]), np.array([point[s] for s in rest])
@@ -136,25 +132,19 @@ def _settled(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual,
     return point | dict(zip(q, map(float, x), strict=True)), left if np.isfinite(left) else np.inf
 
 
-def sampled(m: Matrix, points: Sequence[Point]) -> Any:
+def sampled(m: Matrix, points: Sequence[Point]) -> np.ndarray:
     """A matrix at every point, (points, ...)."""
-    import numpy as np
-
     return np.array([evaluate(m, point) for point in points])
 
 
 def finite(points: list[Point], m: Matrix) -> list[Point]:
     """The points away from poles of a matrix, all of them if there is none."""
-    import numpy as np
-
     good = [p for p, value in zip(points, sampled(m, points), strict=True) if np.abs(value).max(initial=0) < POLE]
     return good or points
 
 
 def offset(rows: Matrix, speeds: Matrix, points: Sequence[Point]) -> Matrix:
     """The part of linear expressions without speeds; exactly zero where its terms cancel at the points."""
-    import numpy as np
-
     found = compact(substitute(rows, dict.fromkeys(speeds, 0)))
     values, sizes = (np.nan_to_num(sampled(m, points), posinf=0, neginf=0).T for m in (found, _uncancelled(found)))
     return vector([e if (np.abs(x) > CANCELLED * n).any() else 0 for e, x, n in zip(found, values, sizes, strict=True)])
@@ -181,10 +171,8 @@ def _uncancelled(rows: Matrix) -> Matrix:
     return rows.map(size.__getitem__)
 
 
-def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
+def growth(rows: np.ndarray, dependent: Sequence[int]) -> tuple[int, float]:
     """At how many points the dependent speeds are not determined, and the largest entry of D = A^-1 B at the others."""
-    import numpy as np
-
     rest = [j for j in range(rows.shape[2]) if j not in dependent]
     singular, worst = 0, 1.0
     for sample in rows / np.maximum(np.linalg.norm(rows, axis=2, keepdims=True), 1e-300):
@@ -196,7 +184,7 @@ def growth(rows: Any, dependent: Sequence[int]) -> tuple[int, float]:
     return singular, worst
 
 
-def dependent_columns(AB: Matrix, rows: Any) -> list[int]:
+def dependent_columns(AB: Matrix, rows: np.ndarray) -> list[int]:
     """Choose the speeds to eliminate: small D at all points, then few operations, then the last ones.
 
     AB   : (m, n), independent rows
@@ -214,10 +202,8 @@ def dependent_columns(AB: Matrix, rows: Any) -> list[int]:
     return list(max(cost.items(), key=lambda item: (-item[1], item[0]))[0])
 
 
-def _pivots(sample: Any) -> tuple[int, ...]:
+def _pivots(sample: np.ndarray) -> tuple[int, ...]:
     """The columns that elimination with the largest pivots takes first."""
-    import numpy as np
-
     left, taken = sample.copy(), []
     for _ in range(len(sample)):
         j = int(np.argmax(np.linalg.norm(left, axis=0)))

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from .constraints import Constraints
 from .generic import Point, sampled
@@ -36,44 +37,36 @@ class Measured:
     least   : of a row that counts, (m,)
     """
 
-    inertia: Any
-    size: Any
-    rows: Any
-    least: Any
+    inertia: np.ndarray
+    size: np.ndarray
+    rows: np.ndarray
+    least: np.ndarray
 
-    def by_their_lengths(self, rows: Any) -> Any:
+    def by_their_lengths(self, rows: np.ndarray) -> np.ndarray:
         """Other rows of slopes by the speeds, (points, k, nu), each brought to length 1."""
-        import numpy as np
-
         found = rows / np.sqrt(self.inertia)[:, None]
         return _divided(found, np.linalg.norm(found, axis=2))
 
 
-def measured(kin: Kinematics, held: Constraints, points: Sequence[Point]) -> Measured:
+def measured(kin: Kinematics, every: Constraints, points: Sequence[Point]) -> Measured:
     """Measure rows by the velocities that they compare, and speeds by their inertia."""
-    import numpy as np
-
-    shape = (len(points), len(held), len(kin.u))
-    J, squares = (sampled(m, points).reshape(shape) for m in (held.J, held.reference))
+    shape = (len(points), len(every), len(kin.u))
+    J, squares = (sampled(m, points).reshape(shape) for m in (every.J, every.reference))
     d = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
     size = np.sqrt((squares / d[:, None]).sum(axis=2))
-    least = np.array([GEOMETRIC if plain else WRITTEN for plain in held.geometric])
+    least = np.array([GEOMETRIC if plain else WRITTEN for plain in every.geometric])
     return Measured(inertia=d, size=size, rows=_divided(J / np.sqrt(d)[:, None], size), least=least)
 
 
-def _divided(rows: Any, size: Any) -> Any:
-    import numpy as np
-
+def _divided(rows: np.ndarray, size: np.ndarray) -> np.ndarray:
     return rows / np.where(size > 0, size, 1)[..., None]
 
 
-def _inertias(kin: Kinematics, point: Point, J: Any, squares: Any) -> Any:
+def _inertias(kin: Kinematics, point: Point, J: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """What each speed moves, (nu,): M_jj, and of speeds that move no inertia what rows tie to them."""
-    import numpy as np
-
     d = np.diag(mass_matrix(kin, point)).clip(min=0)
 
-    def reflected(table: Any, j: int) -> float:
+    def reflected(table: np.ndarray, j: int) -> float:
         others = np.array([k for k in range(len(d)) if k != j and d[k] > 0], dtype=int)
         along = (table[:, others] / d[others]).sum(axis=1)
         found = along > 0
@@ -86,7 +79,7 @@ def _inertias(kin: Kinematics, point: Point, J: Any, squares: Any) -> Any:
     return known
 
 
-def independent_rows(rows: Any, least: Any, given: int = 0, most: int | None = None) -> list[int]:
+def independent_rows(rows: np.ndarray, least: np.ndarray, given: int = 0, most: int | None = None) -> list[int]:
     """Rows that are no combinations of others at the points; the first `given` count as taken.
 
     Rows that are clearly independent at every point are taken in order, those with the least
@@ -95,8 +88,6 @@ def independent_rows(rows: Any, least: Any, given: int = 0, most: int | None = N
     rows  : without units, (points, m, n)
     least : of what is left of a row that counts, (m,)
     """
-    import numpy as np
-
     taken = list(range(given))
     order = sorted(range(given, rows.shape[1]), key=lambda i: (float(least[i]), i))
     for i in order:
@@ -113,10 +104,8 @@ def independent_rows(rows: Any, least: Any, given: int = 0, most: int | None = N
     return sorted(taken[given:])
 
 
-def _left(rows: Any, taken: list[int], wanted: list[int]) -> Any:
+def _left(rows: np.ndarray, taken: list[int], wanted: list[int]) -> np.ndarray:
     """The length of what is left of rows beside those that were taken, (points, wanted)."""
-    import numpy as np
-
     found = []
     for sample in rows:
         basis = np.linalg.qr(sample[taken].T)[0] if taken else np.zeros((rows.shape[2], 0))

@@ -238,17 +238,17 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
     """
     hosts = rigid_hosts(bare.bodies, bare.markers)
     moving = {symbol(name) for name in (*bare.coordinates, *bare.speeds)}
-    kept: list[Constraint] = []
+    constraints: list[Constraint] = []
     notes = list(model.notes)
     for c in model.constraints:
         meets_held = isinstance(c, Coupling) and {symbol(c.coordinate), symbol(c.of)} & held.keys()
         part = with_values(c.relation() if isinstance(c, Coupling) and meets_held else c, held)
         acts = free_symbols(part.value) & moving if isinstance(part, Relation) else tied(part, hosts) is None
         if acts:
-            kept.append(part)
+            constraints.append(part)
         else:
             notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
     forces = [f for f in model.forces if not {symbol(name) for name in f.uses("speed")} & held.keys()]
     acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
     states = with_values(model.states, held)
-    return replace(bare, forces=acting, constraints=tuple(kept), states=states, notes=tuple(notes))
+    return replace(bare, forces=acting, constraints=tuple(constraints), states=states, notes=tuple(notes))

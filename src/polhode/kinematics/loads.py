@@ -64,7 +64,7 @@ def damping_matrix(kin: Motion) -> Matrix:
     """
     total = zeros(len(kin.u), len(kin.u))
     for name, d in damped(kin.model):
-        along = gradient(kin.quasi.get(symbol(name), symbol(name)), kin.u)
+        along = gradient(kin.named_speed(name), kin.u)
         total = total + matrix([[d * a * b for b in along] for a in along])
     return total
 

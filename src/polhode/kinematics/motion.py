@@ -81,7 +81,11 @@ class Motion(ABC):
     def z_dot(self) -> Matrix:
         """Their rates, (nz,)."""
         rates = vector([state.rate for state in self.model.states])
-        return substitute(rates, self.quasi) if self.quasi else rates
+        return substitute(rates, self.quasi)
+
+    def named_speed(self, name: str) -> Expr:
+        """A speed that the model names, in q and u."""
+        return self.quasi.get(symbol(name), symbol(name))
 
     def rate(self, rows: Matrix) -> Matrix:
         """Change of expressions with time, where the speeds stay as they are."""
@@ -121,8 +125,7 @@ class Motion(ABC):
                 total = total + V.dot(link.inertia @ V)
         for body in self.model.bodies:
             for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):
-                speed = symbol(name)
-                total = total + a * self.quasi.get(speed, speed) ** 2
+                total = total + a * self.named_speed(name) ** 2
         return total / 2
 
     @property

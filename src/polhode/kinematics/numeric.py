@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from polhode.graph import Expr, evaluate, free_symbols, zeros
 from polhode.model.algebra import twists
 
@@ -19,8 +21,6 @@ def altered(kin: Kinematics, other: Kinematics) -> set[int]:
 
     |M_ij - M'_ij| > EQUAL sqrt(M_ii M_jj), whatever the units.
     """
-    import numpy as np
-
     point = _anywhere(kin)
     M, N = mass_matrix(kin, point), mass_matrix(other, point)
     size = np.sqrt(np.abs(np.diag(M)))
@@ -86,10 +86,8 @@ def _numbers(link: Link) -> list[Any]:
     ]
 
 
-def mass_matrix(kin: Kinematics, point: Mapping[Expr, float]) -> Any:
+def mass_matrix(kin: Kinematics, point: Mapping[Expr, float]) -> np.ndarray:
     """M by composite bodies, (nu, nu); parameters without a value have some."""
-    import numpy as np
-
     n = len(kin.u)
     every = [_numbers(link) for link in kin.links]
     values = iter(evaluate([e for row in every for e in row], _completed(kin, point)))

@@ -59,9 +59,9 @@ def _reduced(kin: Kinematics, as_they_are: set[int]) -> Kinematics:
         if link.parent >= 0:
             base = frames[link.parent].inverse() @ base
         lengths = [rest[k].p, frames[k].p, *([frames[link.parent].p] if link.parent >= 0 else [])]
-        base = _settled_pose(base, sum(_size(p) for p in lengths))
+        base = _dusted_pose(base, sum(_size(p) for p in lengths))
         bases.append(base)
-        inertia = _settled_inertia(frames[k].inverse() @ link.inertia)
+        inertia = _dusted_inertia(frames[k].inverse() @ link.inertia)
         if axes[k] is None:
             X = link.X if link.parent < 0 else frames[link.parent].inverse() @ link.X
             links.append(replace(link, X=X, inertia=inertia))
@@ -82,13 +82,13 @@ def _axis(link: Link) -> _Axis | None:
     if len(numbers) < 6:
         return None
     w, v = numbers[:3], numbers[3:]
-    length = math.sqrt(sum(x * x for x in w))
+    length = math.sqrt(_dot(w, w))
     if length == 0:
-        size = math.sqrt(sum(x * x for x in v))
+        size = math.sqrt(_dot(v, v))
         return "prismatic", vector([x / size if size != 1 else x for x in v]), zeros(3)
     if abs(_dot(w, v)) > 1e-14 * length * math.sqrt(_dot(v, v)):
         return None  # a screw
-    point = [(w[(i + 1) % 3] * v[(i + 2) % 3] - w[(i + 2) % 3] * v[(i + 1) % 3]) / length**2 for i in range(3)]
+    point = [e / length**2 for e in _cross(w, v)]
     unit = w if abs(length - 1) < 1e-15 else [x / length for x in w]
     return "revolute", vector(unit), vector(point) if any(point) else zeros(3)
 
@@ -169,24 +169,24 @@ def _made(z: Matrix, x: list[float] | None, origin: list[float]) -> Pose:
         x = _across(third, [1.0 if i == (k + 1) % 3 else 0.0 for i in range(3)])
     assert x is not None
     y = _cross(third, x)
-    return Pose(matrix([x, y, third]).T.map(_settled), vector(origin))
+    return Pose(matrix([x, y, third]).T.map(_dusted), vector(origin))
 
 
-def _settled(e: Expr) -> Expr:
+def _dusted(e: Expr) -> Expr:
     """Clear dust: what is 0 or +-1 but for the digits of an angle."""
     return whole(e, DUST)
 
 
-def _settled_pose(X: Pose, size: float) -> Pose:
+def _dusted_pose(X: Pose, size: float) -> Pose:
     """Clear dust of directions, and of lengths beside those they were made from."""
-    return Pose(X.R.map(_settled), _cleared(X.p, DUST * size))
+    return Pose(X.R.map(_dusted), _cleared(X.p, DUST * size))
 
 
 def _cleared(m: Matrix, least: float) -> Matrix:
     return m.map(lambda e: const(0) if isinstance(e, Constant) and abs(e.value) <= least else e)
 
 
-def _settled_inertia(inertia: Inertia, before: Inertia | None = None) -> Inertia:
+def _dusted_inertia(inertia: Inertia, before: Inertia | None = None) -> Inertia:
     """Clear dust beside the largest entry of the same kind, in what it was made from."""
     h, I = (
         1e-13 * max((abs(e.value) for e in m.entries if isinstance(e, Constant)), default=0)
@@ -220,7 +220,7 @@ def _turned(R: Matrix, angle: Expr) -> Matrix:
         offset = math.atan2(-first[1], first[0])
         s, c = math.sin(offset), math.cos(offset)
         plain = R @ matrix([[c, s, 0], [-s, c, 0], [0, 0, 1]])
-        R, angle = plain.map(_settled), angle + offset
+        R, angle = plain.map(_dusted), angle + offset
     turned: Matrix = R @ axis_angle((0, 0, 1), angle)
     return turned
 
@@ -242,12 +242,12 @@ def _regrouped(links: list[Link], bases: list[Pose], axes: list[_Axis | None]) -
             yy = own.I[1, 1]
             given = Inertia(own.m, vector([0, 0, own.h[2]]), matrix([[yy, 0, 0], [0, yy, 0], [0, 0, 0]]))
             I = own.I
-            kept = matrix([[I[0, 0] - yy, I[0, 1], I[0, 2]], [I[0, 1], 0, I[1, 2]], [I[0, 2], I[1, 2], I[2, 2]]])
-            left = Inertia(zero, vector([own.h[0], own.h[1], 0]), kept)
+            I_left = matrix([[I[0, 0] - yy, I[0, 1], I[0, 2]], [I[0, 1], 0, I[1, 2]], [I[0, 2], I[1, 2], I[2, 2]]])
+            left = Inertia(zero, vector([own.h[0], own.h[1], 0]), I_left)
         else:
             given = Inertia(zero, zeros(3), own.I)
             left = Inertia(own.m, own.h, zeros(3, 3))
-        found[k] = replace(link, inertia=_settled_inertia(left, own))
+        found[k] = replace(link, inertia=_dusted_inertia(left, own))
         if link.parent >= 0:
             above = found[link.parent]
             found[link.parent] = replace(above, inertia=above.inertia + bases[k] @ given)

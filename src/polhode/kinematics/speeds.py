@@ -132,7 +132,7 @@ def _known(meaning: Expr, value: Expr) -> dict[Expr, Expr]:
 def defined_speeds(
     joints: Kinematics,
     defined: dict[Expr, Expr],
-    held: Constraints,
+    completing: Constraints,
     *,
     names: Iterable[str],
     repeated: Constraints,
@@ -145,15 +145,15 @@ def defined_speeds(
     if meaning == v:
         G, g = identity(n), zeros(n)
     else:
-        inverse = eliminate(matrix([*Y.rows(), *held.J.rows()]), identity(n), points)
-        G, g = inverse[:, :k], compact(inverse @ -offset(vector([*meaning, *held.psi]), v, points))
+        inverse = eliminate(matrix([*Y.rows(), *completing.J.rows()]), identity(n), points)
+        G, g = inverse[:, :k], compact(inverse @ -offset(vector([*meaning, *completing.psi]), v, points))
     return Speeds(
         u=u,
         G=G,
         g=g,
         defined=defined,
         names=frozenset(names),
-        embedded=held,
+        embedded=completing,
         repeated=repeated,
         free=None,
         dependent=(),

@@ -146,6 +146,10 @@ class Kinematics(Motion):
                 found[link.parent] = found[link.parent] + link.X @ found[k]
         return found
 
+    def carriers_of_both(self, i: int, j: int) -> set[int]:
+        """The links that carry two links."""
+        return {*self.ancestors(i)} & {*self.ancestors(j)}
+
     def carrier_of_both(self, a: str, b: str) -> str:
         """The last body that carries two frames, be it welded; the world where none does."""
         under = [a]

@@ -34,7 +34,9 @@ class Builder:
     └─ bob [revolute theta, mass m]
     """
 
-    def __init__(self, name: str = "model", gravity: Any = GRAVITY, literal: bool = False, limits: str = "stop") -> None:
+    def __init__(
+        self, name: str = "model", gravity: Any = GRAVITY, literal: bool = False, limits: str = "stop"
+    ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise fault(f"Model: name is {name!r:.60}, expected text.")
         self.name = name

@@ -163,7 +163,9 @@ def titled(table: str) -> str:
 def _signature(kind: type[Element]) -> Signature:
     """How the builder's method is called."""
     found = [(arg, spec) for name, spec in kind.specs.items() for arg in spec.args or (name,)]
-    rows = [(arg, None if s.when or s.optional else Parameter.empty if s.usual is None else s.usual) for arg, s in found]
+    rows = [
+        (arg, None if s.when or s.optional else Parameter.empty if s.usual is None else s.usual) for arg, s in found
+    ]
     rows = [*rows, ("name", "")] if kind.named else [("name", Parameter.empty), *rows]
     many = len(rows) if kind.positional is None else kind.positional
     optional = next((i for i, (_, usual) in enumerate(rows) if usual is not Parameter.empty), many)

@@ -11,7 +11,6 @@ from polhode.graph import Expr
 
 from . import values
 from .errors import closest, fault
-from .expression import Symbols, parse
 
 NAMES = ("marker", "coordinate", "speed", "joint")  # kinds of fields that refer to something of the model
 
@@ -28,7 +27,6 @@ class Spec:
     least, above : bounds of a number
     most         : beside `least`, the largest
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
-    text         : the text of an expression will do
     options      : of a choice
     when         : the choice (field, value) that the field belongs to; it has no meaning for others
     """
@@ -42,7 +40,6 @@ class Spec:
     above: float | None = None
     most: float | None = None
     of: str = "constants"
-    text: bool = False
     options: tuple[str, ...] = ()
     when: tuple[str, str] | None = None
 
@@ -52,8 +49,7 @@ class Spec:
             return None
         match self.kind:
             case "scalar":
-                text = self.text and isinstance(value, str)
-                return parse(value, Symbols(), what) if text else values.scalar(value, what)
+                return values.scalar(value, what)
             case "vector":
                 return values.entries(value, 3, what)
             case "axis":

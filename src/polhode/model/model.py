@@ -367,7 +367,9 @@ def _check_references(model: Model, faults: Faults) -> None:
         for text in part.faults():
             faults.add(text)
     stops = [c for c in model.constraints if isinstance(c, Stop)]
-    for name, times in Counter(c.coordinate for c in (*stops, *(model.limit_stops if model.limits == "stop" else ()))).items():
+    for name, times in Counter(
+        c.coordinate for c in (*stops, *(model.limit_stops if model.limits == "stop" else ()))
+    ).items():
         if times > 1:
             faults.add(
                 f"Coordinate {name!r} has {times} stops, expected one law for it. Leave out all but one, or the "

@@ -22,7 +22,7 @@ class State(Element):
     depends = ": its start depends on {}, expected a number or parameters."
 
     name: str
-    rate: Expr = fields.scalar(of="anything", text=True)
+    rate: Expr = fields.scalar(of="anything")
     start: Expr = fields.scalar(0)
 
     def described(self) -> str:

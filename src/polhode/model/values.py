@@ -24,13 +24,19 @@ from polhode.graph import (
 from polhode.spatial.rotation import length, quaternion_rotation, roll_pitch_yaw
 
 from .errors import fault
+from .expression import Symbols, parse
 
 AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0), "-z": (0, 0, -1)}
 
 
 def scalar(value: Any, what: str) -> Expr:
-    """Read a number, symbol or expression; `what` names it in messages."""
-    if isinstance(value, (bool, str)) or not isinstance(value, (Expr, Real)):
+    """Read a number, symbol or expression, or the text of one; `what` names it in messages.
+
+    In text, all names are symbols: those of coordinates, speeds and states, t, and parameters.
+    """
+    if isinstance(value, str):
+        return parse(value, Symbols(), what)
+    if isinstance(value, bool) or not isinstance(value, (Expr, Real)):
         raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
     e = as_expr(value)
     x = e.number

@@ -1,7 +1,8 @@
-"""What a run is asked for, checked: a method, tolerances, times of output."""
+"""What a run is asked for, checked: a method, tolerances, times of output, states and parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -91,3 +92,56 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
     if found[0] < t0 or found[-1] > t_end:
         raise ValueError(f"output has times from {found[0]:g} to {found[-1]:g}, expected between {t0:g} and {t_end:g}.")
     return found
+
+
+def values_of(
+    given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str, forms: str = ""
+) -> np.ndarray:
+    """An array from an array, or from values by name with the rest at rest.
+
+    forms : what else might have been given, for the message
+    """
+    if given is None:
+        return np.array(rest, dtype=float)
+    if isinstance(given, Mapping):
+        found = np.array(rest, dtype=float)
+        for key, value in given.items():
+            if str(key) not in names:
+                raise KeyError(f"{what}: there is no {str(key)!r}. {closest(str(key), names)}")
+            found[list(names).index(str(key))] = _number(value, f"{what}: {str(key)!r}")
+    else:
+        try:
+            found = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            expected = forms or "numbers, in an array or by name"
+            raise TypeError(f"{what} is {given!r:.60}, expected {expected}.") from None
+        if found.shape != (len(names),):
+            raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {', '.join(names[:8])}.")
+    if not np.isfinite(found).all():
+        bad = names[int(np.argmin(np.isfinite(found)))]
+        raise ValueError(f"{what}: {bad!r} is NaN or infinite, expected a number.")
+    return found
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r:.60}, expected a number.") from None
+
+
+def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
+    """The run-time parameters of a dynamics in their order."""
+    names = dynamics.parameters
+    if isinstance(p, Mapping) or p is None:
+        given = {str(k): v for k, v in (p or {}).items()}
+        for name in given:
+            if name not in names:
+                raise KeyError(f"p: there is no parameter {name!r}. {closest(name, names)}")
+        if missing := [name for name in names if name not in given]:
+            raise ValueError(
+                f"No value for parameter {missing[0]!r}. Give p={{{missing[0]!r}: ...}}, "
+                "or fold values in with compile(values=...)."
+            )
+        return values_of(given, names, [0.0] * len(names), "p")
+    return values_of(p, names, [0.0] * len(names), "p")

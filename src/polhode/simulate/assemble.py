@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
 from polhode.kernels.hold import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
+
+from .asked import is_number, parameters_of, values_of
 
 _STEPS = 200
 _CLOSED = 1e-10
@@ -37,13 +39,13 @@ def assemble(
     keep: Iterable[str] = (),
     t: float = 0.0,
     p: Any = None,
+    z0: Any = None,
 ) -> State:
     """Find a state that satisfies the constraints, positions first, then speeds, nearest to a guess.
 
     q0, u0 : arrays, or values by name; at rest where nothing is given
     keep   : names of coordinates and speeds that must stay as they are given
-
-    States beside motion are where runs start them.
+    z0     : states beside motion, likewise; where runs start them where nothing is given
 
     Raises AssemblyError that names the constraint which cannot be satisfied.
     """
@@ -56,7 +58,11 @@ def assemble(
     for name in kept:
         if name not in names:
             raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, names)}")
-    solver = _Solver(program, parameters_of(program.dynamics, p), t)
+    if not (is_number(t) and np.isfinite(t)):
+        raise ValueError(f"t is {t!r:.60}, expected a time.")
+    values = parameters_of(program.dynamics, p)
+    z = values_of(z0, [str(s.value) for s in eq.z], program.starts(values), "z0")
+    solver = _Solver(program, values, t, z)
     q = solver.positions(q, kept)
     return State(q, solver.speeds(q, u, kept))
 
@@ -76,12 +82,12 @@ class _Solver:
     their reference allows, and by the least of it that a row must have of its own to count.
     """
 
-    def __init__(self, program: Program, p: np.ndarray, t: float) -> None:
+    def __init__(self, program: Program, p: np.ndarray, t: float, z: np.ndarray) -> None:
         self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         self.about = np.array(program.held.holonomic, dtype=bool)
         self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
-        self.rest = np.concatenate([program.starts(p), np.zeros(len(program.work))])  # where runs start
+        self.rest = np.concatenate([z, np.zeros(len(program.work))])  # what stands behind q and u
 
     def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals and J in units of what counts, of rows about positions or of all, and extents of the speeds.
@@ -106,15 +112,15 @@ class _Solver:
     def positions(self, q: np.ndarray, kept: set[str]) -> np.ndarray:
         """Close the loops from the guess; where that stops short, from guesses around it."""
         q = self.moved(q, np.zeros(self.nv))
-        held = [i for i, s in enumerate(self.program.equations.q) if str(s.value) in kept]
-        found, left = self._closed(q, np.zeros(self.nv), held)
+        fixed = [i for i, s in enumerate(self.program.equations.q) if str(s.value) in kept]
+        found, left = self._closed(q, np.zeros(self.nv), fixed)
         draw = np.random.default_rng(0)
         for attempt in range(12):
             if left.closed:
                 return found
-            motions = self._motions(q, held)
+            motions = self._motions(q, fixed)
             aside = motions @ draw.normal(size=motions.shape[1]) * 0.1 * (1 + attempt)
-            trial, rest = self._closed(q, aside, held)
+            trial, rest = self._closed(q, aside, fixed)
             if rest.worst < left.worst:
                 found, left = trial, rest
         names = [n for n, h in zip(self.program.held.names, self.about, strict=True) if h]
@@ -122,7 +128,7 @@ class _Solver:
             raise self._open(left, names, kept, "positions")
         return found
 
-    def _closed(self, q: np.ndarray, away: np.ndarray, held: list[int]) -> tuple[np.ndarray, _Left]:
+    def _closed(self, q: np.ndarray, away: np.ndarray, fixed: list[int]) -> tuple[np.ndarray, _Left]:
         """Newton's method with the shortest steps, drawn back towards the guess along the constraints.
 
         away : how far from the guess to begin, in extents
@@ -133,7 +139,7 @@ class _Solver:
         phi, J, far = self.rows(q, rest, True)
         least = self.least[self.about]
         for _ in range(_STEPS):
-            motions = self._motions(q, held)
+            motions = self._motions(q, fixed)
             A = J @ motions
             back = -motions.T @ away
             step = motions @ (back - _shortest(A, phi / least + A @ back))
@@ -154,20 +160,20 @@ class _Solver:
         for _ in range(3):
             if np.abs(phi).max(initial=0) <= 1e-15:
                 break
-            motions = self._motions(q, held)
+            motions = self._motions(q, fixed)
             trial = self.moved(q, -far * (motions @ _shortest(J @ motions, phi / least)))
             found, J_new, far_new = self.rows(trial, rest, True)
             if np.abs(found).max() >= np.abs(phi).max():
                 break
             q, phi, J, far = trial, found, J_new, far_new
-        return q, _Left.of(phi, J @ self._motions(q, held), least)
+        return q, _Left.of(phi, J @ self._motions(q, fixed), least)
 
-    def _motions(self, q: np.ndarray, held: list[int]) -> np.ndarray:
-        """An orthonormal basis of the motions that leave the held coordinates alone, (nv, k), in extents."""
-        if not held:
+    def _motions(self, q: np.ndarray, fixed: list[int]) -> np.ndarray:
+        """An orthonormal basis of the motions that leave the fixed coordinates alone, (nv, k), in extents."""
+        if not fixed:
             return np.eye(self.nv)
         far = self.rows(q, np.zeros(self.nu), True)[2]
-        N = self.program.moved(self.t, np.tile(q, (self.nv, 1)), np.diag(far), self.p)[:, held].T
+        N = self.program.moved(self.t, np.tile(q, (self.nv, 1)), np.diag(far), self.p)[:, fixed].T
         N = N / np.maximum(np.abs(N).max(axis=1, keepdims=True), 1e-300)
         _, sizes, rows = np.linalg.svd(N)
         return np.asarray(rows[int((sizes > 1e-9 * max(1.0, sizes.max(initial=0))).sum()) :].T)
@@ -177,13 +183,15 @@ class _Solver:
         free = np.array([str(s.value) not in kept for s in self.program.equations.u], dtype=bool)
         if not len(self.program.constraints):
             return u
-        least = self.least[: len(self.program.constraints)]
+        least, given = self.least[: len(self.program.constraints)], u
         for _ in range(3):
             psi, J, far = self.rows(q, u, False)
             u = u.copy()
             u[free] -= (far * _whole(_shortest(J[:, free], psi / least), free))[free]
         psi, J, far = self.rows(q, u, False)
-        residual, pace = self.program.measured(self.t, np.concatenate([q, u, self.rest]), self.p)[1::2]
+        # a part that is held still is measured by the speed it was to have
+        both = [self.program.measured(self.t, np.concatenate([q, v, self.rest]), self.p)[1::2] for v in (u, given)]
+        residual, pace = both[0][0], np.maximum(both[0][1], both[1][1])
         paces = np.where(pace > 0, pace, 1.0)
         left = _Left.of(residual / paces, J[:, free], least)
         if not left.closed:
@@ -199,9 +207,11 @@ class _Solver:
         name = max(sizes, key=lambda n: sizes[n])
         others = [n for n, r in sizes.items() if r > LOOSE and n != name]
         also = f" (with {', '.join(map(repr, others))})" if others else ""
-        held = f" while {', '.join(map(repr, sorted(kept)))} stay" + ("s" if len(kept) == 1 else "") if kept else ""
+        meanwhile = (
+            f" while {', '.join(map(repr, sorted(kept)))} stay" + ("s" if len(kept) == 1 else "") if kept else ""
+        )
         return AssemblyError(
-            f"Constraint {name!r}{also} cannot be satisfied in its {what}{held}: it stays {sizes[name]:.3g} off, "
+            f"Constraint {name!r}{also} cannot be satisfied in its {what}{meanwhile}: it stays {sizes[name]:.3g} off, "
             "of the size of what it ties. Start nearer to a closed state, keep less, or check the lengths."
         )
 
@@ -244,50 +254,3 @@ def _whole(part: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     found = np.zeros(len(chosen))
     found[chosen] = part
     return found
-
-
-def values_of(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:
-    """An array from an array, or from values by name with the rest at rest."""
-    if given is None:
-        return np.array(rest, dtype=float)
-    if isinstance(given, Mapping):
-        found = np.array(rest, dtype=float)
-        for key, value in given.items():
-            if str(key) not in names:
-                raise KeyError(f"{what}: there is no {str(key)!r}. {closest(str(key), names)}")
-            found[list(names).index(str(key))] = _number(value, f"{what}: {str(key)!r}")
-    else:
-        try:
-            found = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(f"{what} is {given!r:.60}, expected numbers, in an array or by name.") from None
-        if found.shape != (len(names),):
-            raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {', '.join(names[:8])}.")
-    if not np.isfinite(found).all():
-        bad = names[int(np.argmin(np.isfinite(found)))]
-        raise ValueError(f"{what}: {bad!r} is NaN or infinite, expected a number.")
-    return found
-
-
-def _number(value: Any, what: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} is {value!r:.60}, expected a number.") from None
-
-
-def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
-    """The run-time parameters of a dynamics in their order."""
-    names = dynamics.parameters
-    if isinstance(p, Mapping) or p is None:
-        given = {str(k): v for k, v in (p or {}).items()}
-        for name in given:
-            if name not in names:
-                raise KeyError(f"p: there is no parameter {name!r}. {closest(name, names)}")
-        if missing := [name for name in names if name not in given]:
-            raise ValueError(
-                f"No value for parameter {missing[0]!r}. Give p={{{missing[0]!r}: ...}}, "
-                "or fold values in with compile(values=...)."
-            )
-        return values_of(given, names, [0.0] * len(names), "p")
-    return values_of(p, names, [0.0] * len(names), "p")

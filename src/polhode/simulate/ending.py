@@ -18,25 +18,25 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
     """Say why the loops returned a status at a state (t, x); `which` is the variable they blame."""
     culprit = str(program.x[which % len(program.x)].value) if len(program.x) else "nothing"
     at = f"Stopped at t = {t:.6g} s:"
-    held = machine.constrained
+    room = machine.constrained
     if status == DONE:
         return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} steps.", time=t)
     if status == NOT_FINITE:
         reason = f"{culprit!r} would become infinite or NaN in the next step."
         remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
-    elif status == SINGULAR and held is not None:
-        culprit = _idle(program, held)
+    elif status == SINGULAR and room is not None:
+        culprit = _idle(program, room)
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."
         remedy = "Give the bodies that move with it mass or inertia, or its joint an armature."
-    elif status == LOST and held is not None:
-        culprit = _furthest(program.held.labels, held, "phi", "reach2", "closing")
+    elif status == LOST and room is not None:
+        culprit = _furthest(program.held.labels, room, "phi", "reach2", "closing")
         reason = f"constraint {culprit!r} can no longer be satisfied."
         remedy = "The machine is at the end of its travel or in a singular position; a smaller step may pass."
-    elif status == TORN and held is not None:
-        culprit = _furthest(program.constraints.labels, held, "psi", "pace2", "active")
+    elif status == TORN and room is not None:
+        culprit = _furthest(program.constraints.labels, room, "psi", "pace2", "active")
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
-    elif held is not None and (strained := _strained(program, machine, held, t, x)) is not None:
+    elif room is not None and (strained := _strained(program, machine, room, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
         remedy = "Change what drives it there, or the lengths; without a prescribed motion a smaller step may pass."
@@ -46,26 +46,26 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
 
 
-def _idle(program: Program, held: Constrained) -> str:
+def _idle(program: Program, room: Constrained) -> str:
     """The speed with the least inertia, where the loops found none."""
-    sizes = np.abs(held.view("M") / held.view("d")[: len(program.equations.u)]).max(axis=1)  # M is in units of d
+    sizes = np.abs(room.view("M") / room.view("d")[: len(program.equations.u)]).max(axis=1)  # M is in units of d
     return str(program.equations.u[int(np.argmin(sizes))].value)
 
 
-def _furthest(labels: tuple[str, ...], held: Constrained, residual: str, size2: str, active: str) -> str:
+def _furthest(labels: tuple[str, ...], room: Constrained, residual: str, size2: str, active: str) -> str:
     """The constraint that is furthest off where the loops gave up."""
-    sizes = np.sqrt(np.maximum(held.view(size2), 1e-300))
-    off = np.abs(held.view(residual)) / sizes * held.view(active)[: len(labels)]
+    sizes = np.sqrt(np.maximum(room.view(size2), 1e-300))
+    off = np.abs(room.view(residual)) / sizes * room.view(active)[: len(labels)]
     return labels[int(np.argmax(np.where(np.isnan(off), np.inf, off)))]
 
 
-def _strained(program: Program, machine: Machine, held: Constrained, t: float, x: np.ndarray) -> str | None:
+def _strained(program: Program, machine: Machine, room: Constrained, t: float, x: np.ndarray) -> str | None:
     """The constraint that hardly determines a speed any more."""
     if program.table is None:
         return None
-    found = held.view("t_carried").size, held.view("M").size + held.view("b").size
+    found = room.view("t_carried").size, room.view("M").size + room.view("b").size
     table = program.table(np.array([t]), x, machine.tau, machine.p)
-    M, J, E2 = held.view("M"), held.view("J"), held.view("E2")
+    M, J, E2 = room.view("M"), room.view("J"), room.view("E2")
     first, size = sum(found), J.size
     M = table[found[0] : found[0] + M.size].reshape(M.shape)
     J, E2 = (table[k : k + size].reshape(J.shape) for k in (first, first + size + len(J)))
@@ -74,7 +74,7 @@ def _strained(program: Program, machine: Machine, held: Constrained, t: float, x
     reference = np.sqrt((E2 / units**2).sum(axis=1))
     rows, sizes, _ = np.linalg.svd(J / units / np.where(reference > 0, reference, 1.0)[:, None])
     evaluate(machine, t, x.copy(), np.zeros_like(x), True)
-    rank = int(held.view("used")[: len(program.constraints)].sum())
+    rank = int(room.view("used")[: len(program.constraints)].sum())
     if not rank or sizes[rank - 1] > JAMMED * sizes[0]:
         return None
     return program.constraints.labels[int(np.argmax(np.abs(rows[:, rank - 1])))]

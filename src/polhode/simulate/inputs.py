@@ -16,7 +16,9 @@ from polhode.equations.program import Program
 from polhode.graph import Expr, free_symbols
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.model.errors import closest
-from polhode.model.expression import parse
+from polhode.model.expression import Symbols, parse
+
+from .asked import values_of
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 
@@ -67,11 +69,16 @@ class Inputs:
     def read(self, given: Any, t: float) -> np.ndarray:
         """The forces that a function of the user gave, as an array, checked."""
         found = np.zeros(len(self.names))
-        if isinstance(given, Mapping):
-            for name, value in given.items():
-                found[self._place(str(name))] = value
-            given = found
-        array = np.asarray(given, dtype=float)
+        try:
+            if isinstance(given, Mapping):
+                for name, value in given.items():
+                    found[self._place(str(name))] = value
+                given = found
+            array = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"The control gave {given!r:.60} at t = {t:g}, expected forces in an array or by name."
+            ) from None
         if array.shape != found.shape:
             raise ValueError(
                 f"The control gave an array of shape {array.shape} at t = {t:g}, expected ({len(self.names)},), "
@@ -82,12 +89,10 @@ class Inputs:
             self.not_finite = t, self.names[int(np.argmin(finite))]
         return array
 
-    def along(
-        self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray, constant: np.ndarray | None = None
-    ) -> np.ndarray:
+    def along(self, program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray, constant: np.ndarray) -> np.ndarray:
         """Forces that are constants and laws, (..., nu), at states (..., n)."""
         found = np.empty((*x.shape[:-1], len(self.names)))
-        found[...] = self.constant if constant is None else constant
+        found[...] = constant
         if program.law is not None:
             columns = [self.names.index(str(u.value)) for u in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
@@ -164,34 +169,23 @@ def read_inputs(tau: Any, eq: Equations) -> Inputs:
     elif isinstance(tau, Mapping):
         _read_mapping(tau, eq, found)
     else:
-        found.constant = numbers(tau, names)
-    return found
-
-
-def numbers(tau: Any, names: list[str]) -> np.ndarray:
-    """Forces that are numbers, (nu,)."""
-    try:
-        found = np.array(tau, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"tau is {tau!r:.60}, expected numbers, a mapping, a function or Sampled.") from None
-    if found.shape != (len(names),) or not np.isfinite(found).all():
-        raise ValueError(f"tau has shape {found.shape}, expected ({len(names)},) finite numbers, one for each speed.")
+        found.constant = values_of(tau, names, found.constant, "tau", "numbers, a mapping, a function or Sampled")
     return found
 
 
 def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
-    known = {*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters}
+    known = (*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters)
     for key, value in tau.items():
         name = str(key)
         if name not in found.names:
             raise KeyError(f"tau: there is no speed {name!r}. {closest(name, found.names)}")
         place = found.names.index(name)
-        law = parse(value, {str(s.value): s for s in known}, f"tau of {name!r}") if isinstance(value, str) else value
+        law = parse(value, Symbols(), f"tau of {name!r}") if isinstance(value, str) else value
         if isinstance(law, Expr):
-            if unknown := sorted(str(s) for s in free_symbols(law) - known):
+            if unknown := sorted(str(s) for s in free_symbols(law).difference(known)):
                 raise ValueError(
                     f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
-                    "the model. Put a number in its place."
+                    f"the model, or a number in its place. {closest(unknown[0], map(str, known))}"
                 )
             found.laws[eq.u[place]] = law
         elif isinstance(value, Real) and np.isfinite(float(value)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,8 +14,7 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
 
-from .asked import check_span, method_of, movable, times
-from .assemble import parameters_of, values_of
+from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
@@ -96,12 +95,14 @@ def simulate_many(
     step: float | None = None,
     output: Any = None,
     t0: float = 0.0,
+    z0: Any = None,
     threads: int = 1,
     **options: Any,
 ) -> Bundle:
     """Move a machine from many states, or with many values of its parameters, to t_end.
 
-    q0, u0 : (count, nq), (count, nu), a row for each run; one row for all; or by name, each a number or (count,)
+    q0, u0, z0 : (count, nq), (count, nu), (count, nz), a row for each run; one row for all; or by name, each a
+             number or (count,)
     p      : values by name, each a number or (count,), or rows in the order of dynamics.parameters
     tau    : as for `simulate`, or a row for each run
 
@@ -120,37 +121,43 @@ def simulate_many(
         raise ValueError('output is "steps", which differ from run to run. Give times or a spacing.')
     each = np.ndim(tau) == 2
     inputs = read_inputs(None if each else tau, eq)
-    q, u, forces, values = _together(
-        q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0"),
-        u0=_rows(u0, inputs.names, [0.0] * len(eq.u), "u0"),
-        tau=_rows(tau, inputs.names, [], "tau") if each else inputs.constant[None],
-        p=_parameters(dynamics, p),
+    program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
+    parameters = _parameters(dynamics, p)
+    starts = np.array([program.starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
+    q, u, z, forces, values = _together(
+        q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
+        u0=_rows(u0, inputs.names, np.zeros((1, len(eq.u))), "u0"),
+        z0=_rows(z0, [str(s.value) for s in eq.z], starts, "z0"),
+        tau=_rows(tau, inputs.names, np.zeros((1, len(eq.u))), "tau") if each else inputs.constant[None],
+        p=parameters,
     )
-    native = inputs.sampled is None and inputs.continuous is None and not options
-    if chosen.rule.fixed and native and step is not None and _even(t, t0, step):
-        program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
-        if program.flow is not None and not len(program.held):
-            bundle = _in_lanes(program, program.flow, inputs, q, u, t, forces, values, method, step, threads)
-            warn(*bundle.outcomes)
-            return bundle
-    options |= {"t_end": t_end, "method": method, "step": step, "output": t, "t0": t0, "progress": False}
-    runs = zip(range(len(q)), q, u, forces if each else [tau] * len(q), values, strict=True)
-    bundle = _one_by_one(partial(simulated, dynamics, **options), list(runs), t, threads)
+    native = inputs.sampled is None and inputs.continuous is None and not options and not len(program.held)
+    if chosen.rule.fixed and native and step is not None and program.flow is not None and _even(t, t0, step):
+        x = program.state(q, u, z)
+        bundle = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
+    else:
+        given = zip(q, u, z, forces if each else [tau] * len(q), values, strict=True)
+        runs = [dict(zip(("q0", "u0", "z0", "tau", "p"), one, strict=True)) for one in given]
+        options |= {"method": method, "step": step, "t0": t0, "progress": False}
+        bundle = _one_by_one(partial(simulated, dynamics, t_end, t, **options), runs, t, threads)
     warn(*bundle.outcomes)
     return bundle
 
 
-def _rows(given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str) -> np.ndarray:
-    """Rows of numbers, (count, n), or one for all, (1, n): from an array, or from columns by name."""
+def _rows(given: Any, names: Sequence[str], rest: np.ndarray, what: str) -> np.ndarray:
+    """Rows of numbers, (count, n), or one for all, (1, n): from an array, or from columns by name.
+
+    rest : rows of what is not given, likewise
+    """
     if given is None:
-        return np.array([rest], dtype=float)
+        return rest
     if isinstance(given, Mapping):
         columns = {str(name): _column(column, f"{what}: {str(name)!r}") for name, column in given.items()}
-        first = values_of({name: column[0] for name, column in columns.items()}, names, rest, what)
-        count = max((len(column) for column in columns.values()), default=1)
-        found = np.tile(first, (count, 1))
+        values_of({name: column[0] for name, column in columns.items()}, names, rest[0], what)  # all are known
+        count = max([len(rest), *(len(column) for column in columns.values())])
+        found = np.array(np.broadcast_to(rest, (count, len(names)))) if len(rest) in (1, count) else rest.copy()
         for name, column in columns.items():
-            if len(column) not in (1, count):
+            if len(column) not in (1, len(found)):
                 raise ValueError(f"{what}: {name!r} has {len(column)} values and others {count}, expected as many.")
             found[:, list(names).index(name)] = column
     else:
@@ -184,7 +191,7 @@ def _parameters(dynamics: Dynamics, p: Any) -> np.ndarray:
     if isinstance(p, Mapping) or p is None:
         p = {str(name): value for name, value in (p or {}).items()}
         parameters_of(dynamics, {name: _column(value, f"p: {name!r}")[0] for name, value in p.items()})  # all are there
-    return _rows(p, dynamics.parameters, [0.0] * len(dynamics.parameters), "p")
+    return _rows(p, dynamics.parameters, np.zeros((1, len(dynamics.parameters))), "p")
 
 
 def _together(**rows: np.ndarray) -> list[np.ndarray]:
@@ -206,8 +213,7 @@ def _in_lanes(
     program: Program,
     flow: Function,
     inputs: Inputs,
-    q0: np.ndarray,
-    u0: np.ndarray,
+    x: np.ndarray,
     t: np.ndarray,
     tau: np.ndarray,
     values: np.ndarray,
@@ -218,8 +224,8 @@ def _in_lanes(
     """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
     p = program.given(values if values.shape[1] else values[:1], step)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
-    nq, nu, nz = q0.shape[1], u0.shape[1], len(program.equations.z)
-    x = program.state(q0, u0, np.array([program.starts(row) for row in values]) if nz else None)
+    eq = program.equations
+    ends = np.cumsum([len(eq.q), len(eq.u), len(eq.z)])
     with stoppable() as wish:
         rows = march(
             method, flow, program.rates, x, step, steps, tau=tau, p=p,
@@ -227,12 +233,13 @@ def _in_lanes(
         )  # fmt: skip
     rows = np.concatenate([x[:, None], rows], axis=1)
     forces = inputs.along(program, t, rows, p[:, None, :], tau[:, None, :])
+    q, u, z, _ = np.split(rows, ends, axis=2)
     return Bundle(
         dynamics=program.dynamics,
         t=t,
-        q=rows[:, :, :nq],
-        u=rows[:, :, nq : nq + nu],
-        z=rows[:, :, nq + nu : nq + nu + nz],
+        q=q,
+        u=u,
+        z=z,
         work=work_of(program, rows),
         tau=forces,
         parameters=_shared(values),
@@ -263,11 +270,18 @@ def _shared(values: np.ndarray) -> np.ndarray:
     return values[0] if (values == values[0]).all() else values
 
 
-def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundle:
-    """Any method, each run for itself: its number, q0, u0, tau, and parameters."""
+def _one_by_one(run: Callable[..., Trajectory], runs: list[dict[str, Any]], t: np.ndarray, threads: int) -> Bundle:
+    """Any method, each run for itself, by arguments of its own."""
+
+    def single(i: int) -> Trajectory:
+        try:
+            return run(**runs[i])
+        except ValueError as error:
+            raise ValueError(f"Run {i}: {error}") from error
+
     with stoppable():
-        first = _single(run, runs[0])  # compiled once, before the threads need it
-        found = [first, *shared_out(partial(_single, run), runs[1:], threads)]
+        first = single(0)  # compiled once, before the threads need it
+        found = [first, *shared_out(single, range(1, len(runs)), threads)]
 
     def stacked(name: str) -> np.ndarray:
         """Rows at the times t; what a run added where it stopped stays in it."""
@@ -290,12 +304,3 @@ def _one_by_one(run: Any, runs: list[Any], t: np.ndarray, threads: int) -> Bundl
         statistics={"method": first.statistics["method"]},
         runs=tuple(found),
     )
-
-
-def _single(run: Any, given: tuple[int, np.ndarray, np.ndarray, Any, np.ndarray]) -> Trajectory:
-    i, q, u, tau, p = given
-    try:
-        found: Trajectory = run(q, u, tau=tau, p=p)
-    except ValueError as error:
-        raise ValueError(f"Run {i}: {error}") from error
-    return found

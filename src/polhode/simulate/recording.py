@@ -16,6 +16,7 @@ class Recording:
     def __init__(self, n: int) -> None:
         self.t, self.x = np.zeros(STEPS), np.zeros((STEPS, n))
         self.rows = 0
+        self.set_rows: list[int] = []  # states that were set by hand, each beside the one before it
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._forces: list[tuple[int, np.ndarray]] = []  # up to which row, and which
 

@@ -58,22 +58,15 @@ def simulate(
     A run that cannot go on returns what it has, and warns (SimulationWarning); `outcome` says why it
     ended. Ctrl-C too. `Simulation` moves a machine step by step.
     """
-    options: dict[str, Any] = {
-        "tau": tau,
-        "p": p,
-        "method": method,
-        "step": step,
-        "rtol": rtol,
-        "atol": atol,
-        "longest": longest,
-        "z0": z0,
-        "switches": switches,
-    }
+    given: Any = {"switches": switches}
     if until is not None:
-        t_end, options["switches"] = _ended(t_end, until, switches)
+        t_end, given["switches"] = _ended(t_end, until, switches)
         if t_end == np.inf and output is None:
             output = "steps"
-    found = simulated(dynamics, q0, u0, t_end, output=output, t0=t0, reacting=reacting, progress=progress, **options)
+    found = simulated(
+        dynamics, t_end, output, reacting, progress, q0=q0, u0=u0, z0=z0, tau=tau, p=p,
+        method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0, **given,
+    )  # fmt: skip
     warn(found.outcome)
     return found
 
@@ -91,22 +84,19 @@ def _ended(t_end: Any, until: Any, switches: Any) -> tuple[Any, Any]:
 
 def simulated(
     dynamics: Dynamics,
-    q0: Any = None,
-    u0: Any = None,
-    t_end: float | None = None,
-    *,
+    t_end: Any,
     output: Any = None,
-    t0: float = 0.0,
     reacting: bool = False,
     progress: bool | None = None,
-    **options: Any,
+    **given: Any,
 ) -> Trajectory:
-    """Do as `simulate` does, without a warning."""
-    method_of(options["method"], options["step"], t0)
-    end = check_span(options["step"], t0, t_end)
+    """Do as `simulate` does, without a warning; `given` is what a Simulation takes."""
+    step, t0 = given.get("step"), given.get("t0", 0.0)
+    method_of(given["method"], step, t0)
+    end = check_span(step, t0, t_end)
     grid = times(output, t0, end)
     movable(dynamics, "simulate")
     with watching(progress, t0, end) as seen:
-        run = Simulation(dynamics, q0, u0, t0=t0, _driven=options.get("tau") is not None, **options)
+        run = Simulation(dynamics, _driven=given.get("tau") is not None, **given)
         run._integrate(end, grid, seen)
     return run.trajectory(reacting)

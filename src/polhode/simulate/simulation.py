@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,10 +21,9 @@ from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
 
-from .asked import is_number, method_of, movable, times, tolerances
-from .assemble import parameters_of, values_of
+from .asked import is_number, method_of, movable, parameters_of, times, tolerances, values_of
 from .ending import ending
-from .inputs import numbers, read_inputs
+from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
@@ -161,12 +160,7 @@ class Simulation:
     def tau(self, given: Any) -> None:
         if self._inputs.sampled is not None or self._inputs.continuous is not None:
             raise TypeError("tau comes from a control, so it cannot be set. Have the control give another force.")
-        names, before = self._inputs.names, self._machine.tau
-        if isinstance(given, Mapping):
-            found = values_of(given, names, before.tolist(), "tau")
-        else:
-            found = numbers(given, names)
-        self._push(found)
+        self._push(values_of(given, self._inputs.names, self._machine.tau, "tau"))
 
     def _push(self, forces: np.ndarray) -> None:
         """Let other constant forces act from now on."""
@@ -182,7 +176,11 @@ class Simulation:
     def _set(self, where: slice, given: Any, what: str) -> None:
         x = self._x.copy()
         x[where] = values_of(given, self._names[where], x[where].tolist(), what)
-        self._x[:] = self._program.unit(x)
+        x = self._program.unit(x)
+        self._flush()
+        if -np.inf < self._recording.last < self.t:  # outputs may have ended before now
+            self._recording.add(np.array([self.t]), self._x[None])
+        self._x[:] = x
         self._changed, self._stepping = True, False
 
     def _resume(self) -> None:
@@ -272,7 +270,9 @@ class Simulation:
         """The switchboard; a machine whose constraints were all to stay is made ready for it."""
         if self._board is None:
             if not len(self._program.constraints):
-                raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
+                raise KeyError(
+                    "The model has no constraint that could be engaged or released. Declare one with a name."
+                )
             self._rewire([])
         assert self._board is not None
         return self._board
@@ -317,8 +317,8 @@ class Simulation:
             stop = next((c for c in self.dynamics.equations.model.limit_stops if c.name == name), None)
             if stop is None:
                 raise ValueError(
-                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, or "
-                    "declare it with active=False and engage it later."
+                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, "
+                    "or declare it with active=False and engage it later."
                 )
             self._board.leave_out(name)
             text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
@@ -376,7 +376,7 @@ class Simulation:
 
     def _run_until(self, until: When, output: Any, progress: bool | None) -> Outcome:
         if output != "steps":
-            raise ValueError("run: until= what happens has no end to space outputs to. Give a time, or output=\"steps\".")
+            raise ValueError('run: until= what happens has no end to space outputs to. Give a time, or output="steps".')
         before = self._switches
         self._resume()
         self._rewire([*before, until])
@@ -457,10 +457,9 @@ class Simulation:
                     return ENDED
                 status = MORE
             for switch in board.due(self.t):
-                self._switch(lambda s=switch: board.command(self.t, s.engage, s.release, str(s)))
+                self._switch(partial(board.command, self.t, switch.engage, switch.release, str(switch)))
             while board.commands:
-                engage, release = board.commands.popleft()
-                self._switch(lambda a=engage, b=release: board.command(self.t, a, b, "command"))
+                self._switch(partial(board.command, self.t, *board.commands.popleft(), "command"))
         except SwitchError as error:
             self._switch_failure = str(error)
             return STOPPED
@@ -493,11 +492,15 @@ class Simulation:
         """Prepare to record every step, or states at the times of a grid; the state now, unless it is there."""
         self._resume()
         self._flush()
-        known = not self._changed and self._recording.last >= self.t
+        here = np.array([self.t]), self._x[None]
+        if self._changed and self._recording.rows:
+            self._recording.set_rows.append(self._recording.rows)
+            self._recording.add(*here)
+        known = self._recording.last >= self.t
         self._changed, self._stepping, self._outcome = False, False, None
         if grid is None:
             if not known:
-                self._recording.add(np.array([self.t]), self._x[None])
+                self._recording.add(*here)
             self._advance = self._each
             return
         self._grid = grid[grid > self.t] if known else grid
@@ -560,6 +563,7 @@ class Simulation:
             constraint_names=(*program.equations.constraints.labels, *program.held.labels[len(program.constraints) :]),
             events=self.events,
             sampled=None if period is None else (self._t0, period),
+            set_rows=tuple(self._recording.set_rows),
         )
 
     def _lost(self, t: np.ndarray) -> np.ndarray:
@@ -567,7 +571,8 @@ class Simulation:
         found = np.zeros((len(t), len(WORK)))
         if "losses" not in self._program.work:
             for event in self.events:
-                found[np.searchsorted(t, event.time, side="right") - (event.lost > 0 and event.time in t) :, 2] -= event.lost
+                after = np.searchsorted(t, event.time, side="right") - (event.lost > 0 and event.time in t)
+                found[after:, 2] -= event.lost
         return found
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -597,7 +602,9 @@ class Simulation:
         if status in (STOPPED, LIVELOCKED):
             reason = self._switch_failure
             if status == LIVELOCKED:
-                reason = f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(self.events[-1].what)}."
+                reason = (
+                    f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(self.events[-1].what)}."
+                )
             return Outcome(finished=False, reason=f"Stopped: {reason}", time=t)
         found = ending(self._program, self._machine, status, t, self._x, now.accepted, now.blamed)
         when, bad = self._inputs.not_finite or (-np.inf, "")

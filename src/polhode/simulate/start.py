@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from polhode.equations.program import Program
-from polhode.kernels.hold import LOOSE, evaluate, settle
+from polhode.equations.satisfied import residuals, unsatisfied
+from polhode.kernels.hold import evaluate, settle
 from polhode.kernels.machine import OK, Machine
 
 
@@ -13,15 +14,11 @@ def begin(program: Program, machine: Machine, t: float, x: np.ndarray) -> None:
     """Check that a state satisfies the constraints, and settle it."""
     if machine.constrained is None:
         return
-    phi, psi, reach, pace = program.measured(t, x, machine.p)
-    holds = machine.constrained.view("active")
-    for what, rest, sizes in (("position", phi, reach), ("speed", psi, pace)):
-        for label, off, size, on in zip(program.held.labels, rest, sizes, holds, strict=False):
-            if on and not abs(off) <= LOOSE * size:
-                raise ValueError(
-                    f"The initial {what} does not satisfy {label!r}: it is {off:.3g} off. "
-                    "Find a state that does with q0, u0 = assemble(dynamics, q0, u0)."
-                )
+    left = residuals(program, np.array([t]), x[None], machine.p)
+    on = machine.constrained.view("active")
+    holding = {name for name, holds in zip(program.held.names, on, strict=True) if holds}
+    if said := unsatisfied(program, left, holding):
+        raise ValueError(f"The initial {said} Find a state that does with q0, u0 = assemble(dynamics, q0, u0).")
     machine.constrained.places[0]["rank"] = machine.constrained.places[0]["any"]
     evaluate(machine, t, x, np.zeros_like(x), True)  # which rows are independent
     if settle(machine, t, x) != OK:

@@ -33,7 +33,7 @@ class Switchboard:
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, machine.switching
         self.events: list[Event] = []
-        self.commands: deque[tuple[tuple[str, ...], int]] = deque()
+        self.commands: deque[tuple[tuple[str, ...], tuple[str, ...]]] = deque()
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
         self.guards = [s for s in switches if isinstance(s, When)]
         for switch in switches:
@@ -50,8 +50,8 @@ class Switchboard:
                 continue
             if name in self.program.equations.kinematics.embedded:
                 raise KeyError(
-                    f"Constraint {name!r} is embedded in the equations, so it cannot be released. Formulate without it: "
-                    "embed=[...] names those that stay."
+                    f"Constraint {name!r} is embedded in the equations, so it cannot be released. Formulate without "
+                    "it: embed=[...] names those that stay."
                 )
             raise KeyError(f"There is no constraint {name!r} to engage or release. {closest(name, self.names)}")
 
@@ -150,10 +150,10 @@ class Switchboard:
             )
         if status == JAMMED:
             return (
-                f"At t = {t:.6g} s no mode of contacts, stops and friction is consistent, and no impulse makes one: the "
-                "machine jams. Smaller coefficients of friction may have one."
+                f"At t = {t:.6g} s no mode of contacts, stops and friction is consistent, and no impulse makes one: "
+                "the machine jams. Smaller coefficients of friction may have one."
             )
-        return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular there, or constraints contradict."
+        return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular, or constraints contradict."
 
     # what holds
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
-
+from polhode.equations.warning import warn_caller
 from polhode.trajectory import Outcome
 
 
@@ -20,8 +18,6 @@ def warn(*outcomes: Outcome) -> None:
     stopped = [(i, outcome) for i, outcome in enumerate(outcomes) if outcome.remedy]
     if not stopped:
         return
-    (first, outcome), level, frame = stopped[0], 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("polhode."):
-        level, frame = level + 1, frame.f_back
+    first, outcome = stopped[0]
     counted = f"{len(stopped):,} of {len(outcomes):,} runs stopped early. Number {first}: "
-    warnings.warn(f"{counted if len(outcomes) > 1 else ''}{outcome}", SimulationWarning, stacklevel=level)
+    warn_caller(f"{counted if len(outcomes) > 1 else ''}{outcome}", SimulationWarning)

@@ -2,6 +2,7 @@
 
     d/dt (T + V) = u . tau + u . Q + dV_el/dt + lam . J u
 
+and at states that were set by hand, what they bring.
 V_el is the part of V that Q has the forces of: springs and potentials. What is
 left of u . Q after them is dampers, friction and wrenches. Constraints do work
 only where they move with time, J u = -d phi/dt.
@@ -89,7 +90,8 @@ class Audit:
 
     energies   : kinetic, potential, total at the start and at the end, (2, 3)
     work       : of tau, of the model's own forces and of moving constraints, (3,)
-    drift      : the largest energy that no work accounts for
+    by_hand    : energy of states that were set between steps
+    drift      : the largest energy that none of these accounts for
     scale      : the energy it is measured by: the largest kinetic energy or change of potential energy
     momenta    : sizes of angular and linear momentum at the start, at the end, and of their largest change, (3, 2)
     residuals  : the largest of every constraint, by name
@@ -105,6 +107,7 @@ class Audit:
     momenta: np.ndarray
     residuals: dict[str, float]
     caveat: str = ""
+    by_hand: float = 0.0
 
     @classmethod
     def of(cls, traj: Trajectory) -> Audit:
@@ -120,6 +123,7 @@ class Audit:
             momenta=np.stack([_sizes(p[0]), _sizes(p[-1]), _sizes(p - p[0]).max(axis=0)]),
             residuals=dict(zip(traj.constraint_names, map(float, worst), strict=False)),
             caveat=_caveat(traj),
+            by_hand=float(traj.set_by_hand[-1]),
         )
 
     @property
@@ -133,9 +137,10 @@ class Audit:
         for k, name in enumerate(("kinetic", "potential", "total")):
             a, b = self.energies[:, k]
             lines.append(_row(f"{name} energy [J]", a, b, b - a))
-        for name, value in zip(("inputs", "its own forces", "moving constraints"), self.work, strict=True):
+        sources = [f"work of {name}" for name in ("inputs", "its own forces", "moving constraints")]
+        for name, value in zip([*sources, "set by hand"], [*self.work, self.by_hand], strict=True):
             if value:
-                lines.append(_row(f"work of {name} [J]", "", "", value))
+                lines.append(_row(f"{name} [J]", "", "", value))
         lines.append(_row("unaccounted for, at most [J]", "", "", self.drift))
         lines += ["", _row("", "start", "end", "largest change")]
         for k, (name, unit) in enumerate((("angular", "N m s"), ("linear", "N s"))):
@@ -143,8 +148,8 @@ class Audit:
         if self.residuals:
             lines += ["", _row("constraint", "", "", "largest residual")]
             lines += [_row(name, "", "", value) for name, value in self.residuals.items()]
-        kept = f"Energy is accounted for to {self.relative_drift:.1e} of {self.scale:.4g} J, "
-        return "\n".join([*lines, "", kept + "the most that moved.", *([self.caveat] if self.caveat else [])])
+        verdict = f"Energy is accounted for to {self.relative_drift:.1e} of {self.scale:.4g} J, the most that moved."
+        return "\n".join([*lines, "", verdict, *([self.caveat] if self.caveat else [])])
 
     __repr__ = __str__
 

@@ -15,12 +15,12 @@ def hermite(x: np.ndarray, ends: Ends, i: np.ndarray, h: np.ndarray, s: np.ndarr
     return found
 
 
-def thirds(t: np.ndarray, x: np.ndarray, held: bool) -> list[np.ndarray]:
+def thirds(t: np.ndarray, x: np.ndarray, constant: bool) -> list[np.ndarray]:
     """Values at the start, the middle and the end of every interval.
 
-    held : each value acted unchanged over the interval before it
+    constant : each value acted unchanged over the interval before it
     """
-    return [x[1:]] * 3 if held else [x[:-1], middles(t, x), x[1:]]
+    return [x[1:]] * 3 if constant else [x[:-1], middles(t, x), x[1:]]
 
 
 def middles(t: np.ndarray, x: np.ndarray) -> np.ndarray:

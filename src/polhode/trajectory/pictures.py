@@ -12,7 +12,7 @@ from polhode.graph import diff, free_symbols, symbol, zeros
 from polhode.model import TIME, Coupling, Relation
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
-from polhode.view import FILMS, Curve, build, figure, for_animation, save
+from polhode.view import FILMS, Curve, Scene, build, figure, for_animation, save
 
 from .quantities import run
 
@@ -133,21 +133,24 @@ def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
     return figure(traj.t, _curves(traj, names), traj.dynamics.equations.model.name, note, path)
 
 
-def animate(traj: Trajectory, path: Any, fps: int) -> Path:
-    """Write a page or a film, in frames evenly spaced in time."""
-    target = for_animation(path)
+def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
+    """The machine in motion, in frames evenly spaced in time; without a rate, as many as a page should have."""
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
-    model = dyn.equations.model.merged()
-    bodies = [body.name for body in model.bodies]
-    frames = round(span * fps) + 1
-    if target.suffix.lower() not in FILMS:
-        # as smooth as a screen, slowed down too, and no larger than a page should be
-        frames = int(np.clip(60 * span, 240, max(600, 100_000 // max(len(bodies), 1))))
+    model = dyn.equations.model
+    bodies = [body.name for body in model.merged().bodies]
+    # as smooth as a screen, slowed down too, and no larger than a page should be
+    most = max(600, 100_000 // max(len(bodies), 1))
+    frames = int(np.clip(60 * span, 240, most)) if fps is None else round(span * fps) + 1
     t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
     q, u = traj.at(t)
     poses = run(traj, [dyn.equations.pose(name) for name in bodies], t, q, u, np.zeros_like(u)) if bodies else []
     values = {s: float(e) for s, e in dyn.values.items()}
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
-    scene = build(model, dict(zip(bodies, poses, strict=True)), values, t, model.name, str(traj.outcome))
-    scene.alarm = not traj.outcome.finished
-    return save(scene, target, fps)
+    words = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
+    return build(model, dict(zip(bodies, poses, strict=True)), values, t, marks=tuple(marks), **words)
+
+
+def animate(traj: Trajectory, path: Any, fps: int) -> Path:
+    """Write a page or a film."""
+    target = for_animation(path)
+    return save(scene(traj, fps if target.suffix.lower() in FILMS else None), target, fps)

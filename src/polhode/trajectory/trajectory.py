@@ -13,6 +13,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.inputs import fresh
 from polhode.model.errors import closest
+from polhode.view import Scene
 
 from . import audit, export, pictures, quantities
 from .events import Events, modes_at
@@ -36,6 +37,7 @@ class Trajectory:
     z            : (k, nz), states that are not motion
     work_done    : (k, 4), see `work`, where the run counted it
     events       : what happened to constraints that come and go
+    set_rows     : numbers of the states that were set by hand, each beside the one before it
 
     traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
     traj["reaction close.x"] a reaction of a constraint.
@@ -57,6 +59,7 @@ class Trajectory:
     work_done: np.ndarray | None = None
     z: np.ndarray = field(default_factory=lambda: np.zeros(0))
     events: Events = field(default_factory=Events)
+    set_rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
@@ -196,7 +199,7 @@ class Trajectory:
         """udot and the reactions of constraints at states, a row each."""
         dyn, extra = self.dynamics, {"t": t, "z": z, "p": self.parameters}
         if len(dyn.equations.constraints):
-            udot, lam = dyn.response(q, u, tau, **extra)
+            udot, lam = dyn.response(q, u, tau, **extra, check=False)  # the residuals of a run are known
             return udot, lam
         return self._call("forward_dynamics", q, u, tau, **extra), np.zeros((len(t), 0))
 
@@ -264,9 +267,16 @@ class Trajectory:
 
     @property
     def energy_drift(self) -> np.ndarray:
-        """Energy that came or went without work, (k,): E - E(0) - work. [J]"""
-        drift: np.ndarray = self.energy[:, 2] - self.energy[0, 2] - self.work.sum(axis=1)
+        """Energy that came or went without work, (k,): E - E(0) - work - set_by_hand. [J]"""
+        drift: np.ndarray = self.energy[:, 2] - self.energy[0, 2] - self.work.sum(axis=1) - self.set_by_hand
         return drift
+
+    @cached_property
+    def set_by_hand(self) -> np.ndarray:
+        """Energy that states brought which were set between steps, since the start, (k,). [J]"""
+        found, rows = np.zeros(len(self)), np.array(self.set_rows, dtype=int)
+        found[rows] = self.energy[rows, 2] - self.energy[rows - 1, 2]
+        return np.cumsum(found)
 
     @cached_property
     def momentum(self) -> np.ndarray:
@@ -321,3 +331,13 @@ class Trajectory:
         fps : frames a second of a film
         """
         return pictures.animate(self, path, fps)
+
+    def scene(self, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
+        """The machine as shapes fixed to its bodies, with their poses in frames evenly spaced in time.
+
+        A notebook plays it; `scene.picture(1.5, "moment.png")` draws a moment.
+
+        fps   : frames a second; as many as a page has where it is not given
+        marks : (time, text), what happened when
+        """
+        return pictures.scene(self, fps, marks)

@@ -4,13 +4,15 @@ from .animate import page, save
 from .layout import build
 from .optional import needed
 from .plot import Curve, figure
-from .scene import Scene
+from .scene import Scene, Shape, Tie
 from .target import FILMS, for_animation, for_figure, placed
 
 __all__ = [
     "FILMS",
     "Curve",
     "Scene",
+    "Shape",
+    "Tie",
     "build",
     "figure",
     "for_animation",

@@ -1,4 +1,4 @@
-"""A scene as a page that plays it, or as a film."""
+"""A scene as a page that plays it, a film, or a picture of a moment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .film import write_film
+from .film import PALETTE, write_film
 from .scene import Scene
 from .target import PAGES, for_animation
-
-_PARTS = "depths bars boxes rings balls masses pins knots rails mounts posts plates springs rods marks trails".split()
 
 
 def save(scene: Scene, path: Any, fps: int = 30) -> Path:
@@ -29,31 +27,50 @@ def save(scene: Scene, path: Any, fps: int = 30) -> Path:
 
 
 def page(scene: Scene) -> str:
-    """Write the page: one file that needs no network."""
-    span = float(scene.t[-1] - scene.t[0])
+    """Write the page: one file that needs no network. It has the shapes once, and a pose for each body and frame."""
+    world, moving = poses7(scene)
+    digits = 7 - int(np.floor(np.log10(scene.size)))
+    fields = ("kind", "size", "role", "name", "bodies")
     data = {
-        "title": scene.title,
-        "note": scene.note,
-        "alarm": scene.alarm,
-        "start": float(scene.t[0]),
-        "duration": span,
-        "count": scene.points.shape[1],
-        "points": base64.b64encode(scene.points.astype("<f4").tobytes()).decode(),
-        "size": scene.size,
-        "thick": scene.thick,
-        "floor": scene.floor,
-        "yaw": scene.view.yaw,
-        "pitch": scene.view.pitch,
-        "follow": scene.view.follow,
-        "trail": scene.trail,
+        **{
+            name: getattr(scene, name)
+            for name in ("title", "note", "alarm", "size", "floor", "marks", "depths", "parents")
+        },
+        **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
+        **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},
+        "parts": [{f: getattr(p, f) for f in fields} | {"points": p.points.round(digits)} for p in scene.parts],
+        "world": world,
+        "poses": base64.b64encode(moving.astype("<f4").tobytes()).decode(),
     }
-    data |= {name: getattr(scene, name) for name in _PARTS}
     text = json.dumps(data, separators=(",", ":"), default=_plain).replace("<", "\\u003c")  # no tag ends the script
     player = resources.files("polhode.view").joinpath("player.html").read_text(encoding="utf-8")
     return player.replace("{{title}}", html.escape(scene.title)).replace("/*{{scene}}*/null", text)
 
 
+def poses7(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
+    """Places and unit quaternions w, x, y, z, whose signs do not jump; up along z.
+
+    Returns the world's, (7,), and those of the other bodies, (k, n, 7).
+    """
+    U = np.eye(4)
+    U[:3, :3] = scene.upright
+    X = U @ scene.poses
+    R, trace = X[..., :3, :3], np.trace(X[..., :3, :3], axis1=-2, axis2=-1)[..., None, None]
+    Q = np.empty((*R.shape[:2], 4, 4))  # 4 q q^T
+    Q[..., :1, :1] = 1 + trace
+    Q[..., 1:, 1:] = R + R.swapaxes(-1, -2) + (1 - trace) * np.eye(3)
+    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0)), start=1):
+        Q[..., 0, k] = Q[..., k, 0] = R[..., i, j] - R[..., j, i]
+    largest = np.argmax(np.diagonal(Q, axis1=-2, axis2=-1), axis=-1)[..., None, None]
+    q = np.take_along_axis(Q, largest, axis=-2)[..., 0, :]
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    same = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0)
+    q[1:] *= np.cumprod(same, axis=0)[..., None]
+    found = np.concatenate([X[..., :3, 3], q], axis=-1)
+    return found[0, 0], found[:, 1:]
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
     raise TypeError(f"{value!r} is no number of a scene.")

@@ -1,24 +1,29 @@
-"""A scene drawn frame by frame with matplotlib, for films."""
+"""A scene drawn frame by frame with matplotlib, for films and pictures."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .optional import needed
-from .scene import Scene, View
+from .scene import Scene, Shape, Tie
+from .target import for_figure
 
-PALETTE = ("#4878b0", "#e0873e", "#4f9f6e", "#c8525f", "#8467b8", "#3fa3ad", "#b98a3c", "#c76fa8")
-EDGE, DIM, ACCENT = "#26303a", "#8b95a0", "#2f6fb5"
-FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
 SIZE, DPI = (6.4, 4.8), 100
+PALETTE = ("#4878b0", "#e0873e", "#4f9f6e", "#c8525f", "#8467b8", "#3fa3ad", "#b98a3c", "#c76fa8")  # of bodies
+EDGE, DIM, ACCENT = "#26303a", "#8b95a0", "#2f6fb5"
+ROLES = {"joint": "#dfe5ea", "stand": "#b6bfc8", "quiet": DIM, "accent": ACCENT}
+FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
 # the sign for what is held: two struts to a line, and hatches above it
-_HATCHED = np.array(
+HATCHED = np.array(
     [[[0, 0], [-0.6, 0.55]], [[0, 0], [0.6, 0.55]], [[-1, 0.55], [1, 0.55]]]
     + [[[i / 3.2, 0.55], [i / 3.2 - 0.22, 0.85]] for i in range(-3, 4)]
 )
+# of a spring: along it, by its length; across, by its width
+ZIGZAG = np.array([(0, 0), (0.12, 0), *((0.12 + 0.76 * i / 18, (-1) ** i) for i in range(1, 18)), (0.88, 0), (1, 0)])
 HALF = np.tan(np.radians(14))  # of the picture's height, at distance 1
 
 
@@ -26,28 +31,40 @@ def write_film(scene: Scene, path: Path, fps: int = 30) -> None:
     """Write a GIF with Pillow, or an MP4 with ffmpeg; real time, `fps` frames a second."""
     writers = needed("matplotlib.animation", "plot", "A film")
     Writer = writers.FFMpegWriter if path.suffix.lower() == ".mp4" else writers.PillowWriter
-    fig = needed("matplotlib.figure", "plot", "A film").Figure(figsize=SIZE, dpi=DPI)
-    needed("matplotlib.backends.backend_agg", "plot", "A film").FigureCanvasAgg(fig)
-    canvas = _Canvas(fig, scene)
+    canvas = _Canvas(scene)
     film = Writer(fps=fps)
-    with film.saving(fig, str(path), DPI):
+    with film.saving(canvas.fig, str(path), DPI):
         for i in range(len(scene.t)):
             canvas.draw(i)
             film.grab_frame()
 
 
+def picture(scene: Scene, frame: int, path: Any = None) -> Any:
+    """Draw a frame; return the figure."""
+    target = None if path is None else for_figure(path)
+    canvas = _Canvas(scene)
+    canvas.draw(frame)
+    if target is not None:
+        canvas.fig.savefig(target, dpi=2 * DPI)
+    return canvas.fig
+
+
 class _Canvas:
     """Pixels of one picture size, with the camera of the scene."""
 
-    def __init__(self, fig: Any, scene: Scene) -> None:
+    def __init__(self, scene: Scene) -> None:
         self.scene, self.view = scene, scene.view
         self.width, self.height = SIZE[0] * DPI, SIZE[1] * DPI
-        self.fig, self.ax = fig, fig.add_axes((0, 0, 1, 1))
+        self.fig = needed("matplotlib.figure", "plot", "A film").Figure(figsize=SIZE, dpi=DPI)
+        needed("matplotlib.backends.backend_agg", "plot", "A film").FigureCanvasAgg(self.fig)
+        self.ax = self.fig.add_axes((0, 0, 1, 1))
         self.ax.set(xlim=(0, self.width), ylim=(0, self.height))
         self.ax.axis("off")
         self.background: Any = None  # the ground, which seldom changes
         self.collections = needed("matplotlib.collections", "plot", "A film")
-        self.center, self.distance = _fitted(scene, self.view, self.width / self.height)
+        self.center, self.distance = _fitted(scene, self.width / self.height)
+        ends = np.cumsum([0, *(len(part.points) for part in scene.parts)])
+        self.parts = [(part, np.arange(a, b)) for part, a, b in zip(scene.parts, ends[:-1], ends[1:], strict=True)]
 
     def project(self, points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pixels (n, 2), pixels a metre (n,) and nearness (n,) of points."""
@@ -59,26 +76,32 @@ class _Canvas:
         return np.stack([x, y], axis=-1), scale, near
 
     def draw(self, i: int) -> None:
-        scene, ax = self.scene, self.ax
+        scene = self.scene
         target = self.center + (_middle(scene.points[i]) if self.view.follow else 0)
         if self.background is None or self.view.follow:
             self._paint_ground(target)
         self._clear()
         xy, scale, near = self.project(scene.points[i], target)
         flat = scene.points[i] * [1, 1, 0] + [0, 0, scene.floor]
-        self._shadow(self.project(flat, target)[0], float(scale.mean()))
-        self._trails(i, target)
-        self._solids(xy, scale, near)
-        ax.text(
-            12, self.height - 14, scene.title, va="top", fontsize=11, fontweight="bold", color=EDGE, parse_math=False
-        )
-        ax.text(self.width - 12, self.height - 14, f"{scene.t[i]:.2f} s", va="top", ha="right", fontsize=10, color=EDGE)
+        self._shadow(*self.project(flat, target)[:2])
+        self._parts(i, xy, scale, near, target)
+        top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
+        say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
+        say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
+        say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
+        say(12, 12, scene.newest(scene.t[i]), color=ACCENT)
 
     def lines(self, segments: Any, width: Any, color: Any, order: float, **options: Any) -> None:
         made = self.collections.LineCollection(
             segments, linewidths=np.asarray(width) * 72 / DPI, colors=color, zorder=order, capstyle="round", **options
         )
         self.ax.add_collection(made, autolim=False)
+
+    def dot(self, xy: np.ndarray, radius: float, color: str, order: float, **options: Any) -> None:
+        self.ax.scatter(*xy, s=(2 * radius * 72 / DPI) ** 2, color=color, zorder=order, **options)
+
+    def face(self, xy: np.ndarray, color: str, order: float, **options: Any) -> None:
+        self.ax.fill(*xy.T, color=color, zorder=order, **{"ec": EDGE, "lw": 0.8, **options})
 
     def _clear(self) -> None:
         for artist in [*self.ax.collections, *self.ax.patches, *self.ax.texts]:
@@ -96,9 +119,6 @@ class _Canvas:
         box = (0, self.width, 0, self.height)
         self.background = self.ax.imshow(pixels, extent=box, interpolation="none", zorder=-1)
 
-    def color(self, body: int) -> str:
-        return PALETTE[self.scene.depths[body] % len(PALETTE)]
-
     def _ground(self, target: np.ndarray) -> None:
         size = self.scene.size
         cell = _nice(size / 3)
@@ -115,71 +135,76 @@ class _Canvas:
             kept = (alpha > 0.01) & (near[:, :-1].ravel() < 0.9 * self.distance)
             self.lines(segments[kept], 1, DIM, 0, alpha=alpha[kept])
 
-    def _shadow(self, xy: np.ndarray, scale: float) -> None:
-        pairs = [(a, b) for a, b, _ in self.scene.bars] + self.scene.rods
-        if pairs:
-            self.lines(xy[np.array(pairs)], 0.026 * self.scene.thick * scale, "#dde2e7", 1)
+    def _shadow(self, xy: np.ndarray, scale: np.ndarray) -> None:
+        for part, at in self.parts:
+            if part.kind in ("rod", "line", "wheel") and part.role != "stand":
+                self.lines([xy[[*at, at[0]]]], part.size[-1] * scale[at].mean(), "#dde2e7", 1)
 
-    def _trails(self, i: int, target: np.ndarray) -> None:
+    def _parts(self, i: int, xy: np.ndarray, scale: np.ndarray, near: np.ndarray, target: np.ndarray) -> None:
+        """All parts, nearer ones above; zorder from 10."""
+        scene, nearness = self.scene, 10 + near / self.scene.size
+        bars = [-np.inf] * len(scene.bodies)  # of each body: how near its bars are
+        for part, at in self.parts:
+            if part.kind == "rod" and part.role == "body":
+                bars[part.bodies[0]] = max(bars[part.bodies[0]], float(nearness[at].mean()))
+        for part, at in self.parts:
+            body, order = part.bodies[0], float(nearness[at].mean())
+            if part.role == "joint":
+                order = max(order, bars[body], bars[scene.parents[body]]) + 0.004
+            elif part.kind == "mass":
+                order = max(order, bars[body]) + 0.012
+            if part.kind == "trail":
+                self._trail(i, at[0], part.size[0], target)
+            elif part.kind == "box":
+                for corners in at[np.array(FACES)]:
+                    self.face(xy[corners], self.color(part), float(nearness[corners].mean()), alpha=0.5)
+            else:
+                self._part(part, xy[at], part.size[-1] * float(scale[at].mean()) if part.size else 0, order)
+
+    def color(self, part: Shape | Tie) -> str:
+        return ROLES.get(part.role) or PALETTE[self.scene.depths[part.bodies[0]] % len(PALETTE)]
+
+    def _part(self, part: Shape | Tie, xy: np.ndarray, width: float, order: float) -> None:
+        """One part, by the pixels of its points and its width or radius in pixels."""
+        color, way = self.color(part), xy[-1] - xy[0]
+        across = np.array([-way[1], way[0]]) * width / (np.linalg.norm(way) or 1)
+        match part.kind:
+            case "rod" | "cylinder":
+                width = max(width, 2.5 if part.kind == "rod" else 4)
+                self.lines([xy], width + 2, EDGE, order)
+                self.lines([xy], width, color, order + 1e-6)
+            case "sphere" if part.role == "joint":
+                self.dot(xy[0], max(width, 3), color, order + 0.012, edgecolors=EDGE, lw=0.9)
+            case "sphere":
+                self.dot(xy[0], width, color, order, alpha=0.25, lw=0)
+            case "mass":
+                self.dot(xy[0], max(width, 3), "white", order, edgecolors=EDGE, lw=0.9)
+                self.dot(xy[0], max(width, 3) / 2, color, order + 1e-4, lw=0)
+            case "wheel" | "ring":
+                self.lines([xy[[*range(len(xy)), 0]]], width, color, order)
+                self.lines(xy[[[0, 32], [16, 48]]] if part.kind == "wheel" else [], 1.8, DIM, order)
+            case "disc":
+                self.face(xy, color, 2)
+            case "mount":
+                self.lines(xy[0] + width * HATCHED, 1.3, color, 3)
+            case "spring":
+                self.lines([xy[0] + ZIGZAG @ [way, across]], 1.6, color, order)
+            case "line":
+                self.lines([xy], max(width, 1.5), color, order)
+            case "rail":
+                self.lines([xy], 1.4, color, order, linestyles="dashed")
+            case "arrow":
+                neck = xy[1] - way * min(1, 6 * width / (np.linalg.norm(way) or 1))
+                self.lines([[xy[0], neck]], width, color, order + 0.02)
+                self.face(np.array([xy[1], neck + 2 * across, neck - 2 * across]), color, order + 0.02, ec=color)
+
+    def _trail(self, i: int, p: int, seconds: float, target: np.ndarray) -> None:
         t = self.scene.t
-        first = int(np.searchsorted(t, t[i] - self.scene.trail))
-        for p in self.scene.trails if i > first else ():
+        first = int(np.searchsorted(t, t[i] - seconds))
+        if i > first:
             xy, _, _ = self.project(_finer(self.scene.points[first : i + 1, p]), target)
             alpha = 0.75 * np.linspace(0, 1, len(xy) - 1) ** 1.5
             self.lines(np.stack([xy[:-1], xy[1:]], axis=1), 1.8, ACCENT, 2, alpha=alpha)
-
-    def _solids(self, xy: np.ndarray, scale: np.ndarray, near: np.ndarray) -> None:
-        """Everything with a body, nearer things above; zorder from 10."""
-        scene, size, thick = self.scene, self.scene.size, self.scene.thick
-
-        def order(*points: int) -> float:
-            return 10 + float(np.mean(near[list(points)])) / size
-
-        above = [-np.inf] * len(scene.depths)  # of each body: how near its bars are
-        for a, b, body in scene.bars:
-            above[body] = max(above[body], order(a, b))
-        for a, b, body in scene.bars:
-            w = max(0.026 * thick * (scale[a] + scale[b]) / 2, 2.5)
-            for width, paint in ((w + 2, EDGE), (w, self.color(body))):
-                self.lines([xy[[a, b]]], width, paint, order(a, b) + (1e-6 if width == w else 0))
-        for a, b in scene.posts:
-            w = max(0.034 * thick * scale[a], 3)
-            for width, paint in ((w + 2, EDGE), (w, "#b6bfc8")):
-                self.lines([xy[[a, b]]], width, paint, order(a, b) + (1e-6 if width == w else 0))
-        for plate in scene.plates:
-            self.ax.fill(*xy[plate].T, color="#c3cbd3", ec=DIM, lw=0.9, zorder=2)
-        for p, hangs in scene.mounts:
-            if hangs:
-                r = 0.055 * thick * scale[p]
-                self.lines(xy[p] + r * _HATCHED, 1.3, DIM, 3)
-        for a, b in [*scene.rods, *scene.springs]:
-            self.lines([xy[[a, b]]], 1.8, DIM, order(a, b))
-        for a, b in scene.rails:
-            self.lines([xy[[a, b]]], 1.4, DIM, order(a, b), linestyles="dashed")
-        for ring, body in scene.rings:
-            paint = self.color(body)
-            self.lines([xy[[*ring, ring[0]]]], 0.014 * thick * scale[ring[0]], paint, order(*ring))
-        for p, r, body in scene.balls:
-            side = 2 * r * scale[p] * 72 / DPI
-            self.ax.scatter(*xy[p], s=side**2, color=self.color(body), alpha=0.25, lw=0, zorder=order(p))
-        for corners, body in scene.boxes:
-            for face in FACES:
-                points = [corners[c] for c in face]
-                self.ax.fill(*xy[points].T, color=self.color(body), alpha=0.5, ec=EDGE, lw=0.8,
-                             zorder=order(*points))  # fmt: skip
-        for a, b, *bodies in scene.pins:
-            w, near_by = max(0.034 * thick * scale[a], 4), max([order(a, b), *(above[k] for k in bodies)])
-            for width, paint, lift in ((w + 2, EDGE, 0.004), (w, "#d3dae0", 0.0041)):
-                self.lines([xy[[a, b]]], width, paint, near_by + lift)
-        for p in scene.knots:
-            side = 2 * max(0.017 * thick * scale[p], 3) * 72 / DPI
-            self.ax.scatter(*xy[p], s=side**2, color="#eef2f5", edgecolors=EDGE, lw=0.9, zorder=order(p) + 0.016)
-        for p, r, body in scene.masses:
-            radius, near_by = max(r * scale[p], 3), max(order(p), above[body])
-            self.ax.scatter(*xy[p], s=(2 * radius * 72 / DPI) ** 2, color="white", edgecolors=EDGE, lw=0.9,
-                            zorder=near_by + 0.012)  # fmt: skip
-            self.ax.scatter(*xy[p], s=(radius * 72 / DPI) ** 2, color=self.color(body), lw=0,
-                            zorder=near_by + 0.0121)  # fmt: skip
 
 
 def _middle(points: np.ndarray) -> np.ndarray:
@@ -202,8 +227,9 @@ def _nice(x: float) -> float:
     return float(power * (1 if x / power < 2 else 2 if x / power < 5 else 5))
 
 
-def _fitted(scene: Scene, view: View, aspect: float) -> tuple[np.ndarray, float]:
+def _fitted(scene: Scene, aspect: float) -> tuple[np.ndarray, float]:
     """Where to look and from how far, to see all that will happen."""
+    view = scene.view
     points = scene.points - _middle(scene.points)[:, None, :] if view.follow else scene.points
     seen = points[:: max(1, len(points) // 200)].reshape(-1, 3)
     right, up, back = view.axes()

@@ -88,7 +88,7 @@ def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = 
                     _draw(ax, t, panel)
                     below = any(j < len(other) and other[j] for other in rows[i + 1 :])
                     ax.tick_params(labelbottom=not below)
-                    ax.set_xlabel("" if below else "t [s]")
+                    ax.set_xlabel("" if below else "time [s]")
         _head(fig, title, note)
         if target is not None:
             fig.savefig(target)
@@ -142,8 +142,8 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
     for curve in panel:
         mark = {"marker": "o", "markersize": 3} if len(t) == 1 else {}
         ax.plot(t, curve.values, label=_short(curve.name), **mark)
-    alone = len(panel) == 1 and not first.quantity.endswith(first.name)
-    heading = f"{first.quantity}: {_short(first.name)}" if alone else first.quantity
+    alone = len(panel) == 1 and first.quantity.split()[-1] != first.name
+    heading = f"{first.quantity}: '{_short(first.name)}'" if alone else first.quantity  # quoted: 'm' is no unit
     notes = textwrap.wrap(" ".join(dict.fromkeys(c.note for c in panel if c.note)), 85)
     heading = f"{heading} [{first.unit}]" if first.unit else heading
     ax.set_title(heading, color="#2a3038", pad=5 + 9.5 * len(notes))

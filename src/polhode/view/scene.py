@@ -1,11 +1,86 @@
-"""A machine as points and what to draw between them."""
+"""A machine to be drawn: shapes fixed to bodies, and where the bodies are at every time."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
+
+from polhode.model.errors import closest
+
+SIZES = {  # how many numbers the size of each kind has
+    **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
+    **{"mass": 1, "mount": 1, "marker": 0, "trail": 1, "spring": 1, "line": 1, "rail": 0, "arrow": 1},
+}
+CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
+CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
+_ENDS = {"rod": np.array([[0, 0, 0], [0, 0, 1]]), "cylinder": np.array([[0, 0, -0.5], [0, 0, 0.5]])}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shape:
+    """Something fixed to a body.
+
+    kind : with its size, in the axes of the shape
+           rod (length, width) from the origin along z; cylinder (length, width) about the origin along z;
+           box (edges); sphere (radius); wheel and ring (radius, width) and disc (radius) across z;
+           mass and mount (radius), the signs for a centre of mass and for what hangs from the world;
+           marker (), a cross with a name; trail (seconds), the path behind the origin
+    body : by its place in the scene, 0 for the world
+    pose : X_BS, (4, 4)
+    role : what its colour says: "body", "joint", "stand", "quiet" or "accent"
+    """
+
+    kind: str
+    body: int
+    pose: np.ndarray
+    size: tuple[float, ...] = ()
+    role: str = "body"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def bodies(self) -> tuple[int, ...]:
+        """The body of each point."""
+        return (self.body,) * len(self.points)
+
+    @property
+    def points(self) -> np.ndarray:
+        """What it is drawn by, in its body, (n, 3): ends, corners, points around, or the middle."""
+        if self.kind in _ENDS:
+            local = _ENDS[self.kind] * self.size[0]
+        elif self.kind == "box":
+            local = CORNERS * self.size
+        else:
+            local = CIRCLE * self.size[0] if self.kind in ("wheel", "ring", "disc") else np.zeros((1, 3))
+        found: np.ndarray = local @ self.pose[:3, :3].T + self.pose[:3, 3]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tie:
+    """Something between points of two bodies.
+
+    kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width)
+    bodies : of its ends; points : (2, 3), each in its body
+    """
+
+    kind: str
+    bodies: tuple[int, ...]
+    points: np.ndarray
+    size: tuple[float, ...] = ()
+    role: str = "quiet"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,66 +101,122 @@ class View:
         return np.array(right), np.array(up), np.array(back)
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Scene:
-    """Points over time, up along z, and what to draw between them by index.
+    """Shapes fixed to bodies, ties between them, and a pose for each body and time.
 
-    t      : (k,), evenly spaced
-    points : (k, n, 3)
-    view   : where to look from
-    size   : a length that is typical of the machine; thick : the measure of how thick its parts are drawn
-    floor  : height of the ground
-    depths : of every body in the tree, for its colour
-    bars   : (from, to, body)
-    boxes  : (eight corners, body), bodies by their inertia
-    rings  : (points, body), wheels; balls : (point, radius, body), spheres that roll
-    masses : (point, radius, body), the centres of mass
-    pins   : (from, to, body, parent), axes of hinges
-    knots  : joints that turn about more than an axis
-    rails  : (from, to), what slides
-    mounts : (point, whether the machine hangs there), joints on the world
-    posts  : (from, to), and plates: points around, what it stands on
-    springs, rods : (from, to)
-    marks  : (point, name)
-    trails : points whose path is drawn
-    trail  : for how long, in seconds
-    alarm  : whether the note is bad news
+    t       : (k,), evenly spaced
+    bodies  : names, the world first; parents : what carries each, by its place, the world itself
+    poses   : X_WB, (k, n, 4, 4)
+    upright : (3, 3), turns the world so that z is up; view, floor and points are seen after it
+    size    : a length that is typical of the machine; floor : the height of the ground
+    marks   : (time, text), what happened when
+    alarm   : whether the note is bad news
     """
 
-    title: str
-    note: str
     t: np.ndarray
-    points: np.ndarray
-    view: View = field(default_factory=lambda: View(0.6, 0.32, False))
+    bodies: tuple[str, ...]
+    parents: tuple[int, ...]
+    poses: np.ndarray
+    shapes: tuple[Shape, ...] = ()
+    ties: tuple[Tie, ...] = ()
+    upright: np.ndarray
+    view: View
     size: float = 1.0
-    thick: float = 1.0
     floor: float = 0.0
-    depths: list[int] = field(default_factory=list)
-    bars: list[tuple[int, int, int]] = field(default_factory=list)
-    boxes: list[tuple[list[int], int]] = field(default_factory=list)
-    rings: list[tuple[list[int], int]] = field(default_factory=list)
-    balls: list[tuple[int, float, int]] = field(default_factory=list)
-    masses: list[tuple[int, float, int]] = field(default_factory=list)
-    pins: list[tuple[int, ...]] = field(default_factory=list)
-    knots: list[int] = field(default_factory=list)
-    rails: list[tuple[int, int]] = field(default_factory=list)
-    mounts: list[tuple[int, bool]] = field(default_factory=list)
-    posts: list[tuple[int, int]] = field(default_factory=list)
-    plates: list[list[int]] = field(default_factory=list)
-    springs: list[tuple[int, int]] = field(default_factory=list)
-    rods: list[tuple[int, int]] = field(default_factory=list)
-    marks: list[tuple[int, str]] = field(default_factory=list)
-    trails: list[int] = field(default_factory=list)
-    trail: float = 1.0
+    title: str = ""
+    note: str = ""
     alarm: bool = False
+    marks: tuple[tuple[float, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        expected = (len(self.t), len(self.bodies), 4, 4)
+        if self.poses.shape != expected:
+            raise ValueError(f"Scene {self.title!r}: poses have shape {self.poses.shape}, expected {expected}.")
+        for array in (self.t, self.poses, self.upright):
+            array.flags.writeable = False
+        object.__setattr__(self, "marks", tuple(sorted(self.marks)))
+
+    @property
+    def parts(self) -> tuple[Shape | Tie, ...]:
+        """All that is drawn."""
+        return (*self.shapes, *self.ties)
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """How many bodies carry each, for its colour; the world has -1."""
+        found = [-1]
+        for parent in self.parents[1:]:
+            found.append(found[parent] + 1)
+        return tuple(found)
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """The points of all parts, one after the other, up along z, (k, m, 3)."""
+        found: np.ndarray = where(self.poses, self.parts) @ self.upright.T
+        return found if found.shape[1] else np.zeros((len(self.t), 1, 3))
+
+    def newest(self, time: float) -> str:
+        """The text of the last mark until a time."""
+        return next((text for t, text in reversed(self.marks) if t <= time), "")
+
+    def arrow(self, name: str, body: str, at: Any, vectors: Any, role: str = "accent") -> Scene:
+        """The same scene with an arrow from a point of a body, such as a force times a scale.
+
+        at : (3,), in the body; vectors : (k, 3), in the world
+        """
+        if body not in self.bodies:
+            raise KeyError(f"Arrow {name!r}: there is no body {body!r}. {closest(body, self.bodies)}")
+        index = self.bodies.index(body)
+        tip = np.tile(np.eye(4), (len(self.t), 1, 1, 1))
+        tip[:, 0, :3, 3] = self.poses[:, index, :3, :3] @ at + self.poses[:, index, :3, 3] + vectors
+        ends = np.array([at, np.zeros(3)], dtype=float)
+        tie = Tie(kind="arrow", bodies=(index, len(self.bodies)), points=ends, size=(0.012 * self.size,), role=role)
+        return replace(
+            self,
+            bodies=(*self.bodies, name),
+            parents=(*self.parents, index),
+            poses=np.concatenate([self.poses, tip], axis=1),
+            ties=(*self.ties, replace(tie, name=name)),
+        )
+
+    def picture(self, time: float, path: Any = None) -> Any:
+        """Draw the frame nearest to a time; return the matplotlib Figure, and write it where a path is given."""
+        from .film import picture
+
+        return picture(self, int(np.argmin(np.abs(self.t - time))), path)
+
+    def _repr_html_(self) -> str:
+        from .animate import page
+
+        style = "width:100%;height:480px;border:0"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page(self))}"></iframe>'
 
 
-def viewpoint(scene: Scene) -> View:
+def _check(part: Shape | Tie) -> None:
+    if part.kind not in SIZES:
+        raise ValueError(f"There is no kind of shape {part.kind!r}. {closest(part.kind, SIZES)}")
+    if len(part.size) != SIZES[part.kind]:
+        raise ValueError(f"A {part.kind}: its size has {len(part.size)} numbers, expected {SIZES[part.kind]}.")
+
+
+def where(poses: np.ndarray, parts: Iterable[Shape | Tie]) -> np.ndarray:
+    """The points of parts in the world, (k, m, 3), from the poses of all bodies, (k, n, 4, 4)."""
+    listed = list(parts)
+    bodies = np.array([b for part in listed for b in part.bodies], dtype=int)
+    points = np.concatenate([np.zeros((0, 3)), *(part.points for part in listed)])
+    found = np.empty((len(poses), len(points), 3))
+    for b in np.unique(bodies):
+        R, p = poses[:, b, :3, :3], poses[:, b, None, :3, 3]
+        found[:, bodies == b] = points[bodies == b] @ R.transpose(0, 2, 1) + p
+    return found
+
+
+def viewpoint(points: np.ndarray, size: float) -> View:
     """Look at a plane motion from the front or from above, at any other from a corner."""
-    points = scene.points
     middle = points.mean(axis=1)
-    follow = bool(np.ptp(middle, axis=0).max() > 2.5 * scene.size)
-    thin = 0.1 * scene.size  # pins are about as long
+    follow = bool(np.ptp(middle, axis=0).max() > 2.5 * size)
+    thin = 0.1 * size  # pins are about as long
     if np.ptp(points[..., 2]) < thin:
         return View(0.0, 1.1, follow)
     flat = points[..., :2].reshape(-1, 2)

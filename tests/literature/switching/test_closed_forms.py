@@ -129,7 +129,9 @@ def test_the_end_of_a_rod_strikes_the_ground() -> None:
     traj = ph.simulate(dyn, {"z": half * np.sin(theta) + 1, "a": theta}, {"z_dot": -v}, 1.0)
     struck = traj.events[1]
     assert struck.time == pytest.approx(0.5, abs=1e-12)
-    assert struck.impulses["ground.height"] == pytest.approx(mass * (1 + e) * v / (1 + 3 * np.cos(theta) ** 2), abs=1e-12)
+    assert struck.impulses["ground.height"] == pytest.approx(
+        mass * (1 + e) * v / (1 + 3 * np.cos(theta) ** 2), abs=1e-12
+    )
 
 
 def test_a_block_rocks() -> None:
@@ -142,7 +144,9 @@ def test_a_block_rocks() -> None:
         build.contact(name, friction=10.0, name=name)
     theta = alpha / 2
     corner = np.array([np.cos(theta) * wide - np.sin(theta) * high, -np.sin(theta) * wide - np.cos(theta) * high])
-    traj = ph.simulate(compiled(build), {"x": -corner[0], "z": -corner[1], "a": theta}, t_end=2.0, output="steps", **TIGHT)
+    traj = ph.simulate(
+        compiled(build), {"x": -corner[0], "z": -corner[1], "a": theta}, t_end=2.0, output="steps", **TIGHT
+    )
     impacts = [event for event in traj.events if event.impulses]
     assert [event.time for event in impacts] == pytest.approx([0.44167102, 1.16049266, 1.77042107], abs=1e-8)
     for event in impacts:

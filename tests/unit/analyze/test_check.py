@@ -47,6 +47,15 @@ def test_published_machines_agree_in_everything(name):
     assert max(found.apart.values()) > 0  # they were not computed by one function
 
 
+def test_sources_are_counted_and_shown():
+    found = ph.check(four_bar(), states=1)
+    assert [len(found.sources[name]) for name in ("M", "c", "Q", "accelerations", "pose", "J")] == [3, 4, 3, 3, 1, 1]
+    row = next(line for line in str(found).splitlines() if line.startswith("M "))
+    assert row.split()[-1] == "3"
+    two = ph.check(four_bar(), states=1, methods=["denoc", "poincare"])
+    assert two.sources["M"] == [("denoc", "poincare")]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_grown_mechanisms_agree(seed):
     found = ph.check(grow(seed, 4), states=2, seed=seed)

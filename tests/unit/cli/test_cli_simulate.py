@@ -85,14 +85,14 @@ def test_a_force_law(slider):
         (("--set", "q.c=1"), "there is no variable 'q.c'"),
         (("--set", "a"), "expected NAME=NUMBER"),
         (("--tau", "a_dot"), 'expected "SPEED=EXPRESSION"'),
-        (("--tau", "a_dot=__import__('os')"), "--tau: a_dot"),
+        (("--tau", "a_dot=__import__('os')"), "--tau of 'a_dot'"),
         (("--tau", "w=1"), "there is no speed 'w'"),
         (("--integrator", "rk9"), "'rk9' is unknown"),
         (("--integrator", "rk4"), "Give --step 1e-3"),
         (("--step", "0.1"), "--longest, --rtol and --atol"),
         (("--longest", "0"), "expected seconds, more than 0"),
         (("--every", "2"), "--every is 2.0"),
-        (("--tau", "a_dot=k*a"), "unknown name k. Expected numbers, t, coordinates and speeds."),
+        (("--tau", "a_dot=k*a"), "--tau of 'a_dot' has 'k', expected coordinates, speeds, states, t and parameters"),
         (("--set", "b=5,a=1"), "'slide' cannot be satisfied"),
         (("--set", "b=5,a=1"), "--guess, --set less"),
         (("--guess", "q.c=1"), "--guess: there is no variable 'q.c'"),
@@ -143,3 +143,31 @@ def test_words_of_python_become_options():
     assert for_shell("Method 'x' is unknown. Choose one of 'kane'.").startswith("Method")  # of formulate
     assert for_shell("rtol is -1, expected a tolerance.").startswith("--rtol is")
     assert for_shell("Outputs are far apart. Make them denser.").endswith("with --every.")
+
+
+def test_states_beside_motion_are_set_and_shown(tmp_path):
+    """x'' = i with i' = 0, so that x = i t^2 / 2; a rail that follows i is closed where i is set."""
+    path = tmp_path / "motor.toml"
+    path.write_text(
+        'name = "motor"\ngravity = [0, 0, 0]\n'
+        '[[body]]\nname = "cart"\njoint = { type = "prismatic", axis = "x", name = "x" }\nmass = 1\n'
+        '[[body]]\nname = "rail"\njoint = { type = "prismatic", axis = "y", name = "y" }\nmass = 1\n'
+        '[[state]]\nname = "i"\nrate = 0\nstart = 0.1\n'
+        '[[force]]\nspeed = "x_dot"\nvalue = "i"\n'
+        '[[constraint]]\nvalue = "y - 2*i"\n'
+    )
+    for setting, i in (((), 0.1), (("--set", "z.i=0.5"), 0.5), (("--set", "i=0.5"), 0.5)):
+        done = run(path, "--t", 2, *setting, "--json")
+        assert done.returncode == 0, done.stderr + done.stdout
+        found = json.loads(done.stdout)
+        assert found["z"] == {"i": i}
+        assert found["q"]["x"] == pytest.approx(2 * i)
+        assert found["q"]["y"] == pytest.approx(2 * i)
+    for given, i in (((), 0.1), (("--z", "0.5"), 0.5), (("--z", "i=0.5"), 0.5)):
+        words = [sys.executable, "-m", "polhode", "eval", path, "--q", f"y={2 * i}", *given, "--json"]
+        found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+        assert found["z"] == [i]
+        assert found["forces"] == [i, 0]
+    wrong = run(path, "--t", 2, "--set", "z.j=1")
+    assert wrong.returncode == 1
+    assert "--set: there is no variable 'z.j'. Did you mean 'z.i'" in wrong.stderr

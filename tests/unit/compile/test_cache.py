@@ -4,11 +4,13 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polhode.compile import compile, native
+from polhode.compile.targets.llvm import jit
 from polhode.graph import sin, symbols
 
 X, Y = symbols("x y")
@@ -121,3 +123,14 @@ def test_folder_that_cannot_be_written_is_no_error(folder, obstacle):
 def test_other_targets_cache_nothing(folder):
     compile([X], sin(X), target="numpy")(1.0)
     assert not folder.exists() or not list(folder.glob("*.o"))
+
+
+def test_code_is_made_again_where_any_file_of_the_stage_changed(monkeypatch):
+    """The name of an entry depends on every source of the compiler, in whatever folder."""
+    read, real = [], Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or real(path))
+    before = jit._emitter.__wrapped__()
+    stage = Path(native.__file__).parent
+    assert {*read} == {*stage.rglob("*.py")} >= {stage / "tape.py", Path(jit.__file__).with_name("emit.py")}
+    monkeypatch.setattr(Path, "read_bytes", lambda path: real(path) + b"#" * (path.name == "emit.py"))
+    assert jit._emitter.__wrapped__() != before

@@ -4,7 +4,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from polhode.compile import compile, jit, native
+from polhode.compile import compile, native
+from polhode.compile.targets.llvm import jit
 from polhode.graph import atan2, cos, exp, minimum, select, sign, sin, sqrt, vector, vector_of
 
 HOSTS = {

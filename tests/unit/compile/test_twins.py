@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from strategies import MANY, OPERATIONS, Case, misfits
 
 import polhode as ph
-from polhode.compile import compile, llvm, schedule, twins
+from polhode.compile import compile, schedule
 from polhode.compile.tape import Tape, record
+from polhode.compile.targets.llvm import emit, twins
 from polhode.graph import sin, sqrt, vector, vector_of
 from polhode.graph.scalar import FLOAT
 
@@ -23,7 +24,7 @@ def forced(most=schedule.PIECE):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(twins, "LEAST", 0)
         patch.setattr(twins, "_instructions", lambda tape: 0)
-        patch.setattr(llvm, "pieces", lambda steps: schedule.pieces(steps, most))
+        patch.setattr(emit, "pieces", lambda steps: schedule.pieces(steps, most))
         patch.setenv("POLHODE_CACHE_DIR", __file__)  # no folder: nothing is cached
         yield
 

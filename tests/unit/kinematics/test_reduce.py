@@ -5,10 +5,10 @@ import pytest
 
 import polhode as ph
 from polhode.formulations.denoc import articulated, inverse_dynamics
-from polhode.formulations.poincare import velocity_terms
+from polhode.formulations.poincare import gravity_terms, velocity_terms
 from polhode.graph import vector
 from polhode.kinematics import derive, reduced
-from polhode.kinematics.composite import gravity_terms, mass_matrix
+from polhode.kinematics.composite import mass_matrix
 from tests.mechanics import At, close, random_state
 
 MAPS = [  # of any length, beside the origin, with pitch

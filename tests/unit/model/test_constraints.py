@@ -168,7 +168,7 @@ WRONG = {
     "a size": (lambda b: b.constraint(abs(RATE) - 1), "not linear in the speed 'crank_dot'"),
     "a root": (lambda b: b.constraint(sqrt(RATE) + ANGLE), "not linear in the speed 'crank_dot'"),
     "nan": (lambda b: b.constraint(float("nan")), "expected a finite number"),
-    "text": (lambda b: b.constraint("crank"), "value is 'crank', expected a number or an expression"),
+    "text": (lambda b: b.constraint("crank = 1"), "value is 'crank = 1', expected a number or an expression"),
     "kind": (lambda b: b.loop("tip", "slider", "hing"), "kind 'hing' is unknown. Did you mean 'hinge'"),
     "axis": (lambda b: b.loop("tip", "slider", axis=(0, 0, 0)), "axis has length 0"),
     "symbols": (lambda b: b.loop("tip", "slider", "axis", axis=(L, 0, 1)), "axis has symbols, expected numbers"),

@@ -203,3 +203,29 @@ def test_what_it_does_must_be_said():
     build.latch("arm_dot", grip=1)
     with pytest.raises(TypeError, match="Constraint 'latch arm_dot': nothing says what rows a Latch has"):
         _ = ph.formulate(build.build()).constraints
+
+
+def written_by(read):
+    """A model of every call that takes expressions, each given as read(text)."""
+    build = Builder("machine", gravity=(0, 0, read("-g")))
+    build.body(
+        "cart", joint=ph.prismatic("x", name="x", damping=read("d")), mass=read("m + 1"), com=(read("L/2"), 0, 0)
+    )
+    build.body(
+        "bob", parent="cart", joint=ph.screw("y", pitch=read("h"), name="a"), at=(0, 0, read("L")), mass=read("m")
+    )
+    build.marker("tip", body="bob", at=(read("2*L"), 0, 0), rpy=(read("pi/2"), 0, 0))
+    build.state("i", rate=read("x - i"), start=read("L/3"))
+    build.force("x_dot", read("-k*x + i*sin(t)"))
+    build.potential(read("k*cos(a)"))
+    build.spring("tip", "world", stiffness=read("k"), length=read("L"), damping=read("d"))
+    build.wrench("tip", force=(read("u.x_dot"), 0, 0), torque=(0, read("q.a*k"), 0))
+    build.constraint(read("x - L*sin(a)"))
+    build.loop("tip", "world", "distance", length=read("3*L"))
+    return build.build()
+
+
+def test_text_stands_for_expressions_wherever_they_are_taken():
+    from polhode.model.expression import Symbols, parse
+
+    assert written_by(str) == written_by(lambda text: parse(text, Symbols(), "test"))

@@ -151,7 +151,9 @@ def test_wrong_names(names, text):
 
 WRONG_BODIES = {
     "mass": ({"mass": float("nan")}, "Body 'a': mass is nan, expected a finite number."),
-    "text": ({"mass": "m"}, "Body 'a': mass is 'm', expected a number or an expression."),
+    "text": ({"mass": "2*"}, "Body 'a': mass is '2*', expected a number or an expression: invalid syntax."),
+    "code": ({"mass": "__import__('os').getpid()"}, "Body 'a': mass is \"__import__('os').getpid()\""),
+    "a truth": ({"mass": True}, "Body 'a': mass is True, expected a number or an expression."),
     "joint": ({"joint": "weld"}, "expected a joint such as"),
     "at": ({"at": (1, 2)}, "Body 'a': at has 2 entries, expected 3."),
     "com": ({"com": 3}, "Body 'a': com is 3, expected 3 numbers"),

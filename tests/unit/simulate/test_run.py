@@ -383,4 +383,4 @@ def test_programs_of_many_gains_do_not_pile_up():
     for k in range(3 * MOST):
         ph.simulate(dyn, {"x": 1.0}, t_end=0.1, tau={"x_dot": -(k + 1.0) * ph.symbol("x")})
         assert program_of(dyn) is first  # what is used stays
-    assert len(dyn.kept) == MOST
+    assert len(dyn.programs) == MOST

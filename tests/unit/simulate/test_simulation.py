@@ -226,3 +226,31 @@ def test_answers_of_every_kind(answer):
 def test_answers_that_are_none(answer):
     with pytest.raises((ValueError, TypeError, KeyError)):
         ph.simulate(cart(), t_end=1.0, tau=lambda t, q, u: answer)
+
+
+@pytest.mark.parametrize("output", ["steps", 0.25, [0.4]])
+def test_what_a_state_brings_that_is_set_is_no_drift(output):
+    dyn = pendulum()
+    sim = ph.Simulation(dyn, {"theta": 1.0})
+    sim.run(until=1.0, output=output)
+    before = dyn.energy(sim.q, sim.u).sum()
+    sim.u = {"theta_dot": 3.0}
+    sim.q = {"theta": 0.2}  # both at once: the state in between is none
+    brought = dyn.energy(sim.q, sim.u).sum() - before
+    sim.run(until=2.0, output=output if output != [0.4] else [1.5])
+    traj = sim.trajectory()
+    assert abs(brought) > 0.5
+    assert traj.audit().by_hand == pytest.approx(brought, rel=1e-12)
+    assert np.abs(traj.energy_drift).max() < 1e-6
+    assert "set by hand [J]" in str(traj.audit())
+    row = traj.set_rows[0]
+    assert traj.t[row] == traj.t[row - 1] == 1.0
+    assert (traj.set_by_hand[:row] == 0).all()
+
+
+def test_a_state_that_is_set_before_the_start_brings_nothing():
+    sim = ph.Simulation(pendulum(), {"theta": 1.0})
+    sim.u = [2.0]
+    sim.run(until=1.0)
+    assert sim.trajectory().set_rows == ()
+    assert "set by hand" not in str(sim.trajectory().audit())

@@ -61,3 +61,14 @@ def test_a_simulation_refuses_what_it_does_not_have():
     for name in ("p", "tauu"):
         with pytest.raises(AttributeError, match=f"no {name!r} that can be set"):
             setattr(sim, name, [9.0])
+
+
+@pytest.mark.parametrize("options", [{"step": 1e-3}, {"method": "dop853"}], ids=["in lanes", "one by one"])
+def test_many_runs_start_their_states_each_for_itself(options):
+    dyn = ph.formulate(servo(start=0.2)).compile()
+    for z0, starts in (({"e": [0.0, 0.7]}, [0.0, 0.7]), ([[0.3]], [0.3]), (None, [0.2])):
+        many = ph.simulate_many(dyn, t_end=1.0, z0=z0, **options)
+        assert len(many) == len(starts)
+        for k, e0 in enumerate(starts):
+            last = [many[k]["x"][-1], many[k]["x_dot"][-1], many[k]["e"][-1]]
+            np.testing.assert_allclose(last, exact([1.0], e0)[0], atol=1e-8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, sqrt, symbol, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, sqrt, zeros
 from polhode.kinematics import Motion
 from polhode.model import TIME, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
@@ -83,11 +83,10 @@ def rotors(kin: Motion) -> list[Rotor]:
     """The armatures of all joints, on the speeds that the model names."""
     found: list[Rotor] = []
     for body in kin.model.bodies:
-        names, first = [symbol(name) for name in body.joint.speeds()], 0
+        speeds, first = [kin.named_speed(name) for name in body.joint.speeds()], 0
         for part in body.joint.parts:
             own = slice(first, first + part.nu)
-            speeds = [kin.quasi.get(name, name) for name in names[own]]
-            found += _rotors(kin, part, speeds, body.joint.armature[own])
+            found += _rotors(kin, part, speeds[own], body.joint.armature[own])
             first += part.nu
     return found
 

@@ -11,66 +11,54 @@ Reference: [Gillespie, eq. 44 to 46].
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 
-from polhode.graph import Matrix, identity, matrix, substitute, vector
+from polhode.graph import Matrix, identity, matrix, substitute
 from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
 
+from ..projection import Projection
 from ..terms import Terms
-from .method import Kane, convective_matrix
+from .choice import Choice
+from .method import Kane
 
 
-class Recombination:
-    """The unconstrained equations and how they combine."""
+@dataclass(frozen=True)
+class Recombination(Projection):
+    """The unconstrained equations, `free`, and how they combine: u = [1; D] u_I + [0; E]."""
 
-    def __init__(self, kin: Motion) -> None:
+    free: Kane
+
+    @classmethod
+    def of(cls, kin: Motion) -> Recombination:
         if not isinstance(kin, InSpeeds) or kin.speeds.free is None:
             raise ValueError(f'Model {kin.model.name!r}: {_why(kin)}, or use embed_by="substitution".')
-        self.kin = kin
-        self.kane = Kane(kinematics=kin)
-        own, free = kin.speeds, kin.speeds.free
-        self.free = Kane(kinematics=in_speeds(kin.joints, free))
-        dependent = {s: i for i, s in enumerate(own.dependent)}
-        places = {u: i for i, u in enumerate(kin.u)}
-        unit = identity(len(kin.u))
-        self.P = matrix([own.D[dependent[u]] if u in dependent else unit[places[u]] for u in free.u])
-        self.speeds = dict(zip(own.dependent, compact(own.D @ kin.u + own.E), strict=True))
-        # udot_D = D udot + D_dot u + E_dot
-        drift = compact(kin.rate(own.D) @ kin.u + kin.rate(own.E))
-        self.rest = vector([drift[dependent[u]] if u in dependent else 0 for u in free.u])
+        own = kin.speeds
+        free = Kane(kinematics=in_speeds(kin.joints, kin.speeds.free))
+        rows = dict(zip(kin.u, identity(len(kin.u)).rows(), strict=True)) | dict(
+            zip(own.dependent, own.D.rows(), strict=True)
+        )
+        values = dict(zip(own.dependent, compact(own.D @ kin.u + own.E), strict=True))
+        return cls(free.terms, kin, matrix([rows[u] for u in free.u]), {u: values.get(u, u) for u in free.u}, free)
 
-    def combined(self, rows: Matrix) -> Matrix:
+    def along(self, rows: Matrix) -> Matrix:
         """Rows of the independent speeds plus D^T times those of the dependent, in the independent speeds."""
-        found: Matrix = self.P.T @ substitute(rows, self.speeds)
-        return compact(found)
+        return compact(super().along(rows))
+
+    def mass(self) -> Matrix:
+        return compact(super().mass())
 
     @property
     def F(self) -> Matrix:
         """Reference: [Gillespie, eq. 44]."""
-        return self.combined(self.free.F)
+        return self.along(self.free.F)
 
     @property
     def F_star(self) -> Matrix:
         """Reference: [Gillespie, eq. 45], the dependent rates eliminated."""
-        udot = self.P @ self.kane.udot + self.rest
+        udot = self.G @ Choice(kinematics=self.kin).udot + self.drift
         rates = dict(zip(self.free.udot, udot, strict=True))
-        return self.combined(substitute(self.free.F_star, rates))
-
-    def mass(self) -> Matrix:
-        """P^T M P with u = P u_I + e."""
-        M: Matrix = self.P.T @ self.free.mass() @ self.P
-        n = len(self.kin.u)
-        return compact(matrix([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)]))
-
-    def velocity(self) -> Matrix:
-        return self.combined(self.free.velocity() + self.free.mass() @ self.rest)
-
-    def gravity(self) -> Matrix:
-        return -self.combined(self.free.weights())
-
-    def forces(self) -> Matrix:
-        return self.combined(self.free.forces())
+        return self.along(substitute(self.free.F_star, rates))
 
 
 def _why(kin: Motion) -> str:
@@ -85,12 +73,4 @@ def _why(kin: Motion) -> str:
 
 def recombined(kin: Motion) -> Terms:
     """Derive the terms of Kane's equations with constraints embedded by recombination."""
-    made = Recombination(kin)
-    return Terms(
-        kinematics=kin,
-        mass=made.mass,
-        velocity=made.velocity,
-        gravity=made.gravity,
-        forces=made.forces,
-        convective=partial(convective_matrix, kin, made.velocity),
-    )
+    return Recombination.of(kin).projected

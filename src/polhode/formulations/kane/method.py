@@ -12,9 +12,9 @@ Reference: [Gillespie, eq. 24, 31 to 34]. His (33) lacks the minus sign of (14).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from polhode.graph import (
@@ -25,9 +25,9 @@ from polhode.graph import (
     gradient,
     jacobian,
     matrix,
+    mirrored,
     solve,
     substitute,
-    symbol,
     vector,
     zeros,
 )
@@ -65,7 +65,7 @@ class Kane(Choice):
         """The equations of `free` combined by the constraints. Reference: [Gillespie, eq. 44, 45]."""
         from .embedding import Recombination
 
-        return Recombination(self.kinematics)
+        return Recombination.of(self.kinematics)
 
     @cached_property
     def bodies(self) -> list[Mass]:
@@ -151,8 +151,7 @@ class Kane(Choice):
             for i in range(n):
                 for j in range(i + 1):
                     M[i][j] = M[i][j] + rotor.a * rotor.along[i] * rotor.along[j]
-        full = [[M[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
-        return compact(matrix(full)) if n else zeros(0, 0)
+        return compact(mirrored(matrix(M).T)) if n else zeros(0, 0)
 
     def _driven(self, udot: Matrix) -> Matrix:
         """What the armatures of the joints need."""
@@ -170,6 +169,9 @@ class Kane(Choice):
             total = total + w_r.T @ cross(body.h, g) + v_r.T @ (g * body.m)
         return compact(total)
 
+    def gravity(self) -> Matrix:
+        return -self.weights()
+
     def forces(self) -> Matrix:
         """Generalised active forces of the model's laws, (nu,); what does no work on the speeds drops out."""
         kin = self.kinematics
@@ -178,13 +180,30 @@ class Kane(Choice):
             V_r = kin.jacobian(marker, axes)
             total = total + V_r.T @ vector([*torque, *force])
         for name, law in speed_forces(kin):
-            speed = symbol(name)
-            total = total + gradient(kin.quasi.get(speed, speed), kin.u) * law
+            total = total + gradient(kin.named_speed(name), kin.u) * law
         energy = elastic_energy(kin)
         if energy != 0:
             total = total - kin.pulled(gradient(energy, kin.q))
-        # force laws are written in the speeds of the model
-        return compact(substitute(total, kin.quasi) if kin.quasi else total)
+        return compact(substitute(total, kin.quasi))  # force laws are written in the speeds of the model
+
+    def convective(self) -> Matrix:
+        """C with C u the velocity terms: half their slopes, as they are quadratic in u.
+
+        M_dot - 2 C is not skew in general.
+        """
+        require_still(self.kinematics)
+        return compact(jacobian(self.velocity(), self.u) / 2)
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(
+            kinematics=self.kinematics,
+            mass=self.mass,
+            velocity=self.velocity,
+            gravity=self.gravity,
+            forces=self.forces,
+            convective=self.convective,
+        )
 
     def solved(self, tau: Matrix | None = None) -> Matrix:
         """The dynamical differential equations solved for udot, (nu,), written as briefly as they can be."""
@@ -194,25 +213,4 @@ class Kane(Choice):
 
 def terms(kin: Motion) -> Terms:
     """Derive the terms of Kane's equations, constraints embedded by substitution in the velocities."""
-    kane = Kane(kinematics=kin)
-    return Terms(
-        kinematics=kin,
-        mass=kane.mass,
-        velocity=kane.velocity,
-        gravity=partial(_minus, kane),
-        forces=kane.forces,
-        convective=partial(convective_matrix, kin, kane.velocity),
-    )
-
-
-def _minus(kane: Kane) -> Matrix:
-    return -kane.weights()
-
-
-def convective_matrix(kin: Motion, velocity: Callable[[], Matrix]) -> Matrix:
-    """C with C u the velocity terms: half their slopes, as they are quadratic in u.
-
-    M_dot - 2 C is not skew in general.
-    """
-    require_still(kin)
-    return compact(jacobian(velocity(), kin.u) / 2)
+    return Kane(kinematics=kin).terms

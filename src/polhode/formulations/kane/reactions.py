@@ -54,23 +54,23 @@ def reaction(kane: Kane, name: str, axes: str = "marker") -> Matrix:
     kin = kane.kinematics
     if axes not in ("world", "marker"):
         raise ValueError(f'axes={axes!r}: expected "world" or "marker".')
-    held = _held(kin)
+    ordered = _ordered(kin)
     every = constrain(kin.joints)
     if name in every.names:
-        lam = dict(zip(held.labels, _multipliers(kane, held), strict=True))
+        lam = dict(zip(ordered.labels, _multipliers(kane, ordered), strict=True))
         return vector([lam.get(every.labels[i], as_expr(0)) for i in every.rows(name)])  # 0 where it repeats others
     bodies = {body.joint.name: body for body in kin.model.bodies} | {body.name: body for body in kin.model.bodies}
     if name not in bodies:
         known = [*dict.fromkeys([*bodies, *every.names])]
         raise KeyError(f"There is no joint, body or constraint {name!r}. {closest(name, known)}")
-    found = _wrench(kane, bodies[name], held)
+    found = _wrench(kane, bodies[name], ordered)
     if axes == "world":
         R = kin.X_W[kin.joints.carriers[bodies[name].name]].R
         found = compact(vector([*(R @ found[:3]), *(R @ found[3:])]))
     return found
 
 
-def _held(kin: Motion) -> Constraints:
+def _ordered(kin: Motion) -> Constraints:
     """All constraints in the speeds of the joints, the embedded ones first."""
     return joined(kin.speeds.embedded, _open(kin)) if isinstance(kin, InSpeeds) else constrain(kin)
 
@@ -81,7 +81,7 @@ def _open(kin: Motion) -> Constraints:
     return selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
 
 
-def _wrench(kane: Kane, body: Body, held: Constraints) -> Matrix:
+def _wrench(kane: Kane, body: Body, ordered: Constraints) -> Matrix:
     """Minus what acts and resists along six auxiliary motions of all that lies beyond a joint."""
     kin = kane.kinematics
     joints = kin.joints
@@ -102,12 +102,12 @@ def _wrench(kane: Kane, body: Body, held: Constraints) -> Matrix:
         if k in beyond:
             X_CM = X[k] @ X_LM
             R = X_CM.R if axes == "marker" else kin.X_W[cut].R.T
-            laws = [substitute(part, kin.quasi) if kin.quasi else part for part in (torque, force)]
+            laws = [substitute(part, kin.quasi) for part in (torque, force)]
             total = total - Pose.at(X_CM.p) @ Wrench(R @ laws[0], R @ laws[1])
     found = total.vector()
     slopes = _along(kin, cut, body)
     if any(e != 0 for e in slopes.entries):
-        found = found - slopes.T @ _multipliers(kane, held)
+        found = found - slopes.T @ _multipliers(kane, ordered)
     return compact(found)
 
 
@@ -129,7 +129,7 @@ def _along(kin: Motion, cut: int, body: Body) -> Matrix:
     psi = jacobian(constrain(relaxed).psi, small[6:])
     rows = substitute(psi, dict.fromkeys(small, 0))
     if kin is not base:
-        every, order = constrain(base), _held(kin)
+        every, order = constrain(base), _ordered(kin)
         rows = matrix([rows[every.labels.index(label)] for label in order.labels])
         rows = substitute(rows, kin.quasi)
     return rows
@@ -169,10 +169,10 @@ def _relaxed(kin: Kinematics, cut: int, small: list[Expr]) -> Kinematics:
     )
 
 
-def _multipliers(kane: Kane, held: Constraints) -> Matrix:
+def _multipliers(kane: Kane, ordered: Constraints) -> Matrix:
     """The force of each row: by auxiliary speeds where it is embedded, a symbol lam otherwise."""
     kin = kane.kinematics
-    open_rows = [symbol(f"lam_{label}") for label in held.labels]
+    open_rows = [symbol(f"lam_{label}") for label in ordered.labels]
     if not isinstance(kin, InSpeeds) or not len(kin.speeds.embedded):
         return vector(open_rows)
     embedded, joints = kin.speeds.embedded, kin.joints

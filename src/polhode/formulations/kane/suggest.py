@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from polhode.graph import Expr, Matrix, jacobian, op_counts, solve, symbol, topological, vector
 from polhode.graph.ops import OPS
 from polhode.kinematics import Kinematics, derive, generalised
@@ -114,8 +116,6 @@ def _groups(kin: Kinematics) -> list[tuple[int, list[int]]]:
 
 def _absolute(kin: Kinematics, k: int, group: list[int]) -> list[Expr]:
     """Components of the link's twist that its own speeds determine: along a single axis, in its axes otherwise."""
-    import numpy as np
-
     V, link = kin.V[k], kin.links[k]
     if len(group) == 1 and len(link.H) == 1:
         h = link.H[0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, cross, jacobian, latex
+from polhode.graph import Expr, Matrix, cross, jacobian, latex, symbol
+from polhode.graph.algebra import signed
 from polhode.graph.compact import compact
 from polhode.kinematics import Motion
 from polhode.model.body import WORLD
@@ -112,7 +113,7 @@ def _own(kin: Motion, frame: str, axes: str | None) -> Matrix:
 def _relative(kin: Motion, a: str, b: str) -> Matrix:
     """Rotation R_AB of two frames, by way of the last link that carries both."""
     (i, X_A), (j, X_B) = kin.frame(a), kin.frame(b)
-    shared = set(kin.joints.ancestors(i)) & set(kin.joints.ancestors(j))
+    shared = kin.joints.carriers_of_both(i, j)
     both = []
     for k, X in ((i, X_A), (j, X_B)):
         R = X.R
@@ -135,24 +136,28 @@ def unit_names(frame: str) -> list[str]:
 
 
 def _text(components: Matrix, frame: str) -> str:
-    found = ""
-    for e, unit in zip(components, unit_names(frame), strict=True):
-        if e != 0:
-            minus, size = (True, -e) if e.op == "neg" or (e.op == "const" and e.value < 0) else (False, e)
-            factor = "" if size == 1 else f"({size})*" if size.op in ("add", "sub") else f"{size}*"
-            found += (" - " if minus else " + ") + factor + unit
-    return "0" if not found else f"-{found[3:]}" if found.startswith(" -") else found[3:]
+    def factor(size: Expr) -> str:
+        return f"({size})*" if size.op in ("add", "sub") else f"{size}*"
+
+    return _sum(components, unit_names(frame), factor) or "0"
 
 
 def _latex(components: Matrix, frame: str) -> str:
+    units = []
+    for name in unit_names(frame):
+        letter, index = (name[0], name[1:]) if len(name) == 2 else (rf"\text{{{name.split('.')[0]}}}", name[-1])
+        units.append(f"\\mathbf{{{letter}}}_{{{index}}}")
+    return _sum(components, units, _bracketed) or r"\mathbf{0}"
+
+
+def _sum(components: Matrix, units: list[str], factor: Callable[[Expr], str]) -> str:
+    """The sum of the components that are not 0, each before its unit vector."""
     found = ""
-    for e, unit in zip(components, unit_names(frame), strict=True):
+    for e, unit in zip(components, units, strict=True):
         if e != 0:
-            minus, size = (True, -e) if e.op == "neg" or (e.op == "const" and e.value < 0) else (False, e)
-            factor = "" if size == 1 else _bracketed(size)
-            letter, index = (unit[0], unit[1:]) if len(unit) == 2 else (rf"\text{{{unit.split('.')[0]}}}", unit[-1])
-            found += (" - " if minus else " + ") + f"{factor}\\mathbf{{{letter}}}_{{{index}}}"
-    return r"\mathbf{0}" if not found else f"-{found[3:]}" if found.startswith(" -") else found[3:]
+            minus, size = signed(e)
+            found += (" - " if minus else " + ") + ("" if size == 1 else factor(size)) + unit
+    return f"-{found[3:]}" if found.startswith(" -") else found[3:]
 
 
 def _bracketed(e: Expr) -> str:
@@ -161,6 +166,4 @@ def _bracketed(e: Expr) -> str:
 
 
 def _named(name: str) -> str:
-    from polhode.graph import symbol
-
     return str(latex(symbol(name)))

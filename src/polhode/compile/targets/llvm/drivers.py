@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...tape import Tape
 from .ir import Width, Writer
-from .tape import Tape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

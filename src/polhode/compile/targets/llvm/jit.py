@@ -1,4 +1,4 @@
-"""The default kernel: native code through LLVM, cached on disk."""
+"""Native code through LLVM, cached on disk."""
 
 from __future__ import annotations
 
@@ -8,53 +8,60 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import cache, entry
-from .batch import Loop, workspace
-from .llvm import Module, emit
-from .native import Loaded, host, object_code
-from .signature import Call, Signature
-from .tape import Tape
+from ... import cache
+from ...batch import Loop, workspace
+from ...native import Loaded, host, object_code
+from ...signature import Call, Signature
+from ...tape import Tape
+from ..kernel import Kernel
+from . import entry
+from .emit import Module, emit
 
 
 @lru_cache(maxsize=1)
 def _emitter() -> str:
     """What wrote the code: a hash of the source of this stage."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(cache.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-class LlvmKernel:
+class LlvmKernel(Kernel):
     """Code for one state, and for W states in lanes once a batch asks for it."""
 
+    target = "llvm"
+
     def __init__(self, tape: Tape, signature: Signature) -> None:
-        self._tape, self._signature = tape, signature
+        super().__init__(tape, signature)
         self._digest = tape.digest()
         self._code, self.work_size = self._load(lanes=1)
-        self.address = self._code.address("state")
         self._opened = False
+
+    @cached_property
+    def address(self) -> int:
+        return self._code.address("state")
 
     def _load(self, lanes: int) -> tuple[Loaded, int]:
         """Take the code from the cache, or compile and keep it."""
-        inputs, outputs = ([port.shape for port in side] for side in (self._signature.inputs, self._signature.outputs))
+        inputs, outputs = ([port.shape for port in side] for side in (self.signature.inputs, self.signature.outputs))
         door = lanes == 1 and entry.supported()
-        way_in = f"{entry.LAYOUT} {inputs} {outputs} {self._signature.single}" if door else ""
+        way_in = f"{entry.LAYOUT} {inputs} {outputs} {self.signature.single}" if door else ""
         name = cache.key(_emitter(), host().key(), self._digest, f"{lanes}", way_in)
-        kept = cache.read(name)
-        if kept is not None:
-            work, code = int.from_bytes(kept[:8], "little"), kept[8:]
+        cached = cache.read(name)
+        if cached is not None:
+            work, code = int.from_bytes(cached[:8], "little"), cached[8:]
         else:
             module = self._module(lanes)
-            text = module.text + (entry.emit_entry(inputs, outputs, self._signature.single) if door else "")
+            text = module.text + (entry.emit_entry(inputs, outputs, self.signature.single) if door else "")
             work, code = module.work, object_code(text)
             cache.write(name, work.to_bytes(8, "little") + code)
         return Loaded(code), work
 
     def _module(self, lanes: int) -> Module:
         # one state turns four angles at a time: eight cost it nearly half as much again (AVX-512, measured)
-        return emit(self._tape, lanes, together=min(host().lanes, 4))
+        return emit(self.tape, lanes, together=min(host().lanes, 4))
 
     def _loop(self, code: Loaded, work_size: int, lanes: int) -> Loop:
-        return Loop(code.address("batch"), work_size, self._tape.operations(), lanes, code)
+        return Loop(code.address("batch"), work_size, self.tape.operations(), lanes, code)
 
     @cached_property
     def one_by_one(self) -> Loop:
@@ -75,8 +82,8 @@ class LlvmKernel:
         if not entry.supported() or self._opened:  # the code knows one caller
             return slow
         self._opened = True
-        outputs = [port.shape for port in self._signature.outputs]
-        return entry.open_door(self._code, self._signature.name, outputs, slow, workspace(self.work_size))
+        outputs = [port.shape for port in self.signature.outputs]
+        return entry.open_door(self._code, self.signature.name, outputs, slow, workspace(self.work_size))
 
     def run(self, call: Call, threads: int) -> None:
         loop = self.in_lanes if call.count >= host().lanes else self.one_by_one

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from .tape import Tape
+from ...tape import Tape
 
 _PAIRED = frozenset(("add", "sub", "mul", "div"))
 _COMMUTING = frozenset(("add", "sub", "mul"))  # a - b is a + (-b)

@@ -1,4 +1,4 @@
-"""The LLVM target: a tape as IR text, for one state or for W states in SIMD lanes.
+"""A tape as IR text, for one state or for W states in SIMD lanes.
 
 The tape is cut into pieces of a few thousand operations, each a function over
 a workspace, because one huge basic block compiles superlinearly. Multiply-adds
@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...schedule import Step, Turn, allot, made_by, pieces, schedule
+from ...tape import Tape
 from .drivers import Layout, lanes_driver, state_driver
 from .ir import Width, Writer
-from .schedule import Step, Turn, allot, made_by, pieces, schedule
-from .tape import Tape
 from .trig import far_function, sincos
 from .twins import widened
 

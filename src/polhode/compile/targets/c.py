@@ -8,16 +8,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .batch import Loop
-from .naming import Names, comment
-from .schedule import allot, pieces
-from .signature import Call, Signature
-from .tape import Tape
+from ..batch import Loop
+from ..naming import Names, comment
+from ..schedule import allot, pieces
+from ..signature import Call, Signature
+from ..tape import Tape
+from .kernel import Kernel
 
 _PIECE = 500  # operations a static function: small ones compile faster, and run no slower (gcc 12)
 FLAGS = ("-O3", "-march=native")  # not -std=c99, with which gcc contracts no multiply-adds
@@ -49,24 +49,27 @@ _TEXT = {
 }
 
 
-class CKernel:
-    """C source; it can be called from Python where a C compiler is found."""
+class CKernel(Kernel):
+    """C source; it can be called from Python where a C compiler is found. Its workspace is on the stack."""
 
-    work_size = 0  # the function brings its own, on the stack
+    target = "c"
 
-    def __init__(self, tape: Tape, signature: Signature) -> None:
-        self._signature, self._operations = signature, tape.operations()
-        text = _Source(tape, signature)
-        self.header, self.source = text.header(), text.source()
+    @cached_property
+    def _text(self) -> _Source:
+        return _Source(self.tape, self.signature)
 
-    def entry(self, slow: Callable[..., Any]) -> Callable[..., Any]:
-        return slow
+    @cached_property
+    def source(self) -> str:
+        return self._text.source()
+
+    @cached_property
+    def header(self) -> str:
+        return self._text.header()
 
     def save(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write NAME.c and NAME.h; return their paths."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        paths = target / f"{self._signature.name}.c", target / f"{self._signature.name}.h"
+        paths = target / f"{self.signature.name}.c", target / f"{self.signature.name}.h"
         for path, text in zip(paths, (self.source, self.header), strict=True):
             path.write_text(text)
         return paths
@@ -77,7 +80,7 @@ class CKernel:
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if compiler is None:
             raise RuntimeError(
-                f"Function {self._signature.name!r}: calling a C function from Python needs a C compiler, "
+                f"Function {self.signature.name!r}: calling a C function from Python needs a C compiler, "
                 'and none was found. Use its .source, or target="llvm".'
             )
         with tempfile.TemporaryDirectory() as folder:
@@ -93,24 +96,24 @@ class CKernel:
 
     def _batch_source(self) -> str:
         """The loop that calls from Python go through."""
-        count = len(self._signature.inputs) + len(self._signature.outputs)
+        count = len(self.signature.inputs) + len(self.signature.outputs)
         arguments = ", ".join(f"pointers_[{k}] + i_ * strides_[{k}]" for k in range(count))
         prototype = "void polhode_batch(double **pointers_, long long *strides_, long long count_)"
         return f"""
 {prototype};
 {prototype}
 {{
-    for (long long i_ = 0; i_ < count_; i_++) {self._signature.name}({arguments});
+    for (long long i_ = 0; i_ < count_; i_++) {self.signature.name}({arguments});
 }}
 """
 
     @property
     def address(self) -> int:
-        return _pointer(self.library[self._signature.name])
+        return _pointer(self.library[self.signature.name])
 
     @cached_property
     def _loop(self) -> Loop:
-        return Loop(_pointer(self.library.polhode_batch), 0, self._operations, 1, self.library)
+        return Loop(_pointer(self.library.polhode_batch), 0, self.tape.operations(), 1, self.library)
 
     def run(self, call: Call, threads: int) -> None:
         self._loop.run(call, threads)
@@ -197,8 +200,8 @@ class _Source:
         for i in self.pieces[k]:
             text = _TEXT[tape.ops[i]].format(*[operand(a) for a in tape.args[i]])
             lines.append(f"    const double t{i} = {text};")
-            kept = [f"w[{self.slots[i]}]"] if i in self.slots else []
-            lines.extend(f"    {place} = t{i};" for place in kept + self.ends.get(i, []))
+            stored = [f"w[{self.slots[i]}]"] if i in self.slots else []
+            lines.extend(f"    {place} = t{i};" for place in stored + self.ends.get(i, []))
         if k == 0:  # outputs that are inputs or constants
             leaves = [i for i in self.ends if tape.is_leaf(i)]
             lines.extend(f"    {place} = {operand(i)};" for i in leaves for place in self.ends[i])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .naming import Names, comment
-from .signature import Call, Signature
-from .tape import Tape
+from ..naming import Names, comment
+from ..signature import Call, Signature
+from ..tape import Tape
+from .kernel import Kernel
 
 _SUM, _PRODUCT, _ATOM = range(3)  # how tightly a piece of text binds
 _INFIX = {"add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _PRODUCT), "div": ("/", _PRODUCT)}
@@ -34,17 +35,20 @@ _COMPARE = {"lt": "{} < {}", "le": "{} <= {}", "eq": "{} == {}"}
 _LINE = 80  # a value used once is written where it is used, up to this length
 
 
-class NumpyKernel:
+class NumpyKernel(Kernel):
     """Python source, run on whole batches at once."""
 
-    def __init__(self, tape: Tape, signature: Signature) -> None:
-        self.source = _source(tape, signature)
+    target = "numpy"
+
+    @cached_property
+    def source(self) -> str:
+        return _source(self.tape, self.signature)
+
+    @cached_property
+    def _function(self) -> Any:
         space: dict[str, Any] = {"np": np}
         exec(self.source, space)  # our own text: every name in it was made by Names
-        self._function = space[signature.name]
-
-    def entry(self, slow: Callable[..., Any]) -> Callable[..., Any]:
-        return slow
+        return space[self.signature.name]
 
     def run(self, call: Call, threads: int) -> None:
         with np.errstate(all="ignore"):  # IEEE values, no warnings, as in the other targets

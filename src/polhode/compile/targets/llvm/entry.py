@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ...native import Loaded
 from .ir import Writer
-from .native import Loaded
 
 Shapes = list[tuple[int, ...]]
 
@@ -143,13 +143,13 @@ class _Door:
         self.leave_if_null(item, before)
         return item
 
-    def leave_if_null(self, item: str, held: list[str]) -> None:
-        """Out of memory: let go of what is held and leave with the exception."""
+    def leave_if_null(self, item: str, owned: list[str]) -> None:
+        """Out of memory: let go of what it owns and leave with the exception."""
         out = self.out
         failed, ok = out.label(), out.label()
         out.raw(f"br i1 {self.same(item, 'null')}, label %{failed}, label %{ok}")
         out.start(failed)
-        for other in filter(None, held):
+        for other in filter(None, owned):
             out.raw(f"call void @Py_DecRef(ptr {other})")
         out.raw("ret ptr null")
         out.start(ok)

@@ -1,0 +1,13 @@
+"""What a tape is turned into, one file or folder for each target.
+
+Another target is one more module with a `Kernel`, and its place in `TARGETS`.
+"""
+
+from .c import CKernel
+from .kernel import Kernel
+from .llvm import LlvmKernel
+from .python import NumpyKernel
+
+TARGETS: dict[str, type[Kernel]] = {kind.target: kind for kind in (LlvmKernel, CKernel, NumpyKernel)}
+
+__all__ = ["TARGETS", "Kernel"]
