@@ -3,7 +3,7 @@
 Three forms, each a list of expressions in the order of `kernels.constrained`:
 
     residuals : phi, psi, and the squares of the sizes they are measured by
-    factors   : M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma
+    factors   : b, gamma, J and M = L D L^T, and where rows are independent the same of [M J^T; J 0], lam and udot
     table     : M, b, J, gamma and the reference of J
 
 The factors are fast, and need an M that has an inverse; the table serves every machine.
@@ -11,20 +11,21 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substitute
+from polhode.graph import Expr, Matrix, as_expr, substitute
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
 from polhode.kinematics.actions import Acting
 from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
+from . import saddle
+from .saddle import Elimination
+
 _ZERO = as_expr(0)
 SLOW = 1e-9  # 1/s
-FEW = 8  # rows up to which native code solves for them, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,69 +44,52 @@ class Motion:
 class FactorRows:
     """The factors as expressions, and the places of those that are not 0.
 
+    order  : of the elimination of speeds and rows together, None where code does not solve for them
+    l_index, b_index : speeds of the entries in each column of L, M = L D L^T, and in each row of J L^-T
+    j_index : the same of J
+
     Raises ZeroDivisionError where M is singular at every state.
     """
 
-    def __init__(self, motion: Motion) -> None:
-        M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows.psi)
-        factored = LDL(M)
-        half = [factored.half(row) for row in J.rows()]
-        B = [[_ZERO if e == 0 else e * d for e, d in zip(row, factored.inverse, strict=True)] for row in half]
-        g = [e * d for e, d in zip(factored.half(motion.b), factored.inverse, strict=True)]
-        W = [[_dot(half[max(i, k)], B[min(i, k)]) for k in range(m)] for i in range(m)]
-        r = [gamma + _dot(row, g) for gamma, row in zip(motion.rows.gamma, half, strict=True)]
+    def __init__(self, motion: Motion, closing: Sequence[bool]) -> None:
+        M, J, n = motion.M, motion.rows.J, len(motion.b)
         rho2 = [sum((e / M[j, j] for j, e in enumerate(row) if e != 0), _ZERO) for row in motion.rows.reference.rows()]
-        self.order = factored.order
-        self.b_index = [[j for j, e in enumerate(row) if e != 0] for row in B]
-        self.l_index = [list(column) for column in factored.lower]
-        entries_b = [e for row in B for e in row if e != 0]
+        self.order = saddle.order_of(M, J, rho2, closing)
+        self.speeds = LDL(M).order if self.order is None else [k for k in self.order.nodes if k < n]
+        factored = Elimination(M, (), self.speeds)
+        self.l_index = [list(column) for column in factored.lower[:n]]
+        self.j_index = [[j for j, e in enumerate(row) if e != 0] for row in J.rows()]
+        self.b_index = [_reached(row, self.speeds, self.l_index) for row in self.j_index]
+        entries_j = [e for row in J.rows() for e in row if e != 0]
         entries_l = [e for column in factored.lower for e in column.values()]
         inertias = [M[j, j] for j in range(n)]
-        direct = _direct(W, r, B, g, factored) if 0 < m <= FEW else None
-        if direct is not None and not _is_independent(direct[:m], rho2):
-            direct = None
-        self.direct = direct is not None
         self.rows: list[Expr] = [
-            *motion.carried, *g, *r, *(e for row in W for e in row), *entries_b, *entries_l,
-            *factored.pivot, *inertias, *rho2, *motion.rows.moving, *(direct or ()),
+            *motion.carried, *motion.b, *motion.rows.gamma, *entries_j, *entries_l,
+            *factored.pivot[:n], *inertias, *rho2, *motion.rows.moving,
         ]  # fmt: skip
+        self.k_index: list[list[int]] = []
+        if self.order is not None:
+            self.rows += self._whole(Elimination(M, list(J.rows()), self.order.nodes), motion)
+
+    def _whole(self, whole: Elimination, motion: Motion) -> list[Expr]:
+        """What each row has left and had, L and D^-1 of the elimination, reactions and accelerations."""
+        n = len(motion.b)
+        place = {k: a for a, k in enumerate(whole.order)}
+        columns = [sorted((place[i], e) for i, e in whole.lower[k].items() if i in place) for k in whole.order]
+        self.k_index = [[a for a, _ in column] for column in columns]
+        found = whole.solve([*motion.b, *(-e for e in motion.rows.gamma)])
+        entries = [e for column in columns for _, e in column]
+        inverse = [whole.inverse[k] for k in whole.order]
+        return [*whole.left, *whole.had, *entries, *inverse, *(-e for e in found[n:]), *found[:n]]
 
 
-def _is_independent(left: list[Expr], rho2: list[Expr]) -> bool:
-    """Whether rows are independent at a state drawn at random: not so those across the plane of a linkage."""
-    draw = random.Random(1)
-    names = sorted(free_symbols([*left, *rho2]), key=lambda s: str(s.value))
-    found = evaluate([*left, *rho2], {s: draw.uniform(0.3, 1.2) for s in names})
-    return all(a > 1e-8 * b for a, b in zip(found[: len(left)], found[len(left) :], strict=True))
-
-
-def _direct(W: list[list[Expr]], r: list[Expr], B: list[list[Expr]], g: list[Expr], factored: LDL) -> list[Expr] | None:
-    """What W has left of each row beside those before it, reactions and accelerations, if all rows are independent.
-
-    None where a row can have nothing left of its own.
-    """
-    m, L = len(W), [[_ZERO] * len(W) for _ in W]
-    left: list[Expr] = []
-    inverse: list[Expr] = []
-    for i in range(m):
-        for k in range(i):
-            known = _dot(L[i][:k], [e * d for e, d in zip(L[k][:k], left, strict=False)])
-            L[i][k] = (W[i][k] - known) * inverse[k]
-        left.append(W[i][i] - _dot([e * e for e in L[i][:i]], left))
-        if left[-1] == 0:
-            return None
-        inverse.append(1 / left[-1])
-    y = [-e for e in r]
-    for i in range(m):
-        y[i] = y[i] - _dot(L[i][:i], y[:i])
-    lam = [e * d for e, d in zip(y, inverse, strict=True)]
-    for i in reversed(range(m)):
-        lam[i] = lam[i] - _dot([L[k][i] for k in range(i + 1, m)], lam[i + 1 :])
-    pushed = [e + _dot([row[j] for row in B], lam) for j, e in enumerate(g)]
-    for k in reversed(factored.order):
-        known = _dot(list(factored.lower[k].values()), [pushed[i] for i in factored.lower[k]])
-        pushed[k] = pushed[k] - known
-    return [*left, *lam, *pushed]
+def _reached(row: list[int], order: list[int], lower: list[list[int]]) -> list[int]:
+    """The entries that L^-1 makes of those of a row."""
+    found = set(row)
+    for k in order:
+        if k in found:
+            found.update(lower[k])
+    return sorted(found)
 
 
 def _dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:

@@ -105,7 +105,7 @@ class Program:
             motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
             self.table = self._compile("table", native.table_rows(motion), forced=True)
             try:
-                self._rows = native.FactorRows(motion)
+                self._rows = native.FactorRows(motion, self.constraints.holonomic)
                 self.factors = self._compile("factors", self._rows.rows, forced=True)
             except ZeroDivisionError:  # links without mass: the table serves them
                 pass
@@ -292,7 +292,8 @@ class Program:
 
     def _constrained(self, active: Iterable[str] | None) -> Constrained:
         held, found = self.held, self._rows
-        b_index, l_index = (found.b_index, found.l_index) if found else ([], [])
+        indices = {name: getattr(found, f"{name}_index") if found else [] for name in "jblk"}
+        order = found.order if found else None
         made = make(
             rows=len(self.constraints),
             held=len(held),
@@ -301,9 +302,9 @@ class Program:
             nq=len(self.equations.q),
             carried=self._sizes[0],
             moving=self._sizes[1],
-            direct=len(self.constraints) if found and found.direct else 0,
-            b_entries=sum(map(len, b_index)),
-            l_entries=sum(map(len, l_index)),
+            direct=len(self.constraints) if order else 0,
+            nodes=len(order.nodes) if order else 0,
+            **{f"{name}_entries": sum(map(len, index)) for name, index in indices.items()},
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
         parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
@@ -312,9 +313,15 @@ class Program:
         made.places[0]["all"], made.places[0]["closing_all"] = on.all(), all(held.holonomic)
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
-            parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}
-            parts |= {"l_start": _starts(l_index), "l_index": [j for row in l_index for j in row]}
-            parts["order"] = found.order
+            for name, index in indices.items():
+                parts |= {f"{name}_start": _starts(index), f"{name}_index": [j for row in index for j in row]}
+            parts["order"] = found.speeds
+        if order:
+            place = {k: a for a, k in enumerate(order.nodes)}
+            nu, count = len(self.equations.u), len(self.constraints)
+            parts["k_speed"] = [place[j] for j in range(nu)]
+            parts["k_row"] = [place.get(nu + i, -1) for i in range(count)]
+            parts["k_first"] = min((a for k, a in place.items() if k >= nu), default=len(place))
         for name, values in parts.items():
             made.view(name)[...] = values
         return made

@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import INDEPENDENT, LOST_DIGITS, choose, is_definite, margin, pull, push, react
+from .factors import choose, halve, is_definite, is_whole, make_responses, margin, pull, push, react, substitute
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -42,6 +42,7 @@ ALONG = 3e-15  # the same of speeds
 GOOD = 2e-10  # the largest of positions that may be left
 FAIR = 1e-6  # the same of speeds
 NEAR = 1e-11  # residuals that are this small need no new factors
+COUPLED = 30.0  # of what positions were off: what their correction may put speeds off
 LOOSE = 2e-5  # the largest of rows that repeat others: what files round, and a little more
 FAR = 1e-3  # of a state, that settling may move it; or ten times what a step may err
 STRONG = 0.03  # between steps, a row must have this much of its own to be more than where the step began
@@ -94,67 +95,120 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
         return OK
     if m.code[FACTORS]:
         _factor(m, h, x)
-        if s.direct and s.all and s.nearby and (settled or s.rows <= s.rank) and _is_whole(h):
-            if settled:
-                s.rank = s.rows
-                left, rho2, least = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows), np.inf
-                for i in range(s.rows):
-                    least = min(least, left[i] / rho2[i])
-                h.real[s.margin] = np.sqrt(least)
-            copy(part(h.real, s.direct_udot, s.n), dx[m.nq : m.nq + m.nu])
+        udot, lam = dx[m.nq : m.nq + m.nu], part(h.real, s.lam, s.rows)
+        if _solved(h, udot, lam, settled):
             carry(m, part(h.real, s.f_carried, s.carried), dx)
             if s.moving:
-                _add_power(part(h.real, s.direct_lam, s.rows), part(h.real, s.f_moving, s.rows), dx)
-            return OK
-        if _solved(h, dx[m.nq : m.nq + m.nu], settled):
-            carry(m, part(h.real, s.f_carried, s.carried), dx)
-            if s.moving:
-                _, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
-                moving = part(h.real, s.f_moving, s.moving)
-                power = 0.0
-                for k in range(s.count):
-                    power += lam[k] * moving[chosen[k]]
-                dx[dx.size - 1] = power
+                _add_power(lam, part(h.real, s.f_moving, s.rows), dx)
             return OK
     return _embedded(m, h, x, dx, settled)
 
 
 @helper
-def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, settled: bool) -> bool:
-    """Write the accelerations and reactions by the factors of M; False where these do not decide which rows hold."""
+def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
+    """Write the accelerations and reactions by factors; False where these do not decide which rows hold."""
     if not m.code[FACTORS]:
         return False
     _factor(m, h, x)
-    return _solved(h, udot, settled)
+    return _solved(h, udot, lam, settled)
+
+
+@inlined
+def _solved(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
+    """The same by the factors at hand."""
+    s = h.places[0]
+    if s.whole and (settled or s.nodes - s.n <= s.rank):
+        if settled:
+            s.rank = s.nodes - s.n
+            h.real[s.margin] = _least_left(h)
+        copy(part(h.real, s.direct_udot, s.n), udot)
+        copy(part(h.real, s.direct_lam, s.rows), lam)
+        return True
+    return _chosen(h, udot, lam, settled)
 
 
 @helper
-def _solved(h: Any, udot: np.ndarray, settled: bool) -> bool:
-    """The same by the factors at hand."""
+def _chosen(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
+    """The same by the rows chosen in W."""
     s = h.places[0]
-    F, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
-    count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, lam)
+    F, room, chosen = room_of(h, s.F, s.lam_f, s.chosen)
+    count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, room)
     if count < 0 or (count > s.rank and not settled):
         return False
     if settled:
         s.rank = count
         h.real[s.margin] = margin(F, chosen, count, part(h.real, s.rho2, s.rows))
-    copy(part(h.real, s.g, s.n), udot)
-    push_back(h, F, chosen, count, part(h.real, s.r, s.rows), lam, udot)
+    copy(part(h.real, s.f_b, s.n), udot)
+    respond_to(h, udot, part(h.real, s.f_gamma, s.rows), lam)
     return True
+
+
+@helper
+def _least_left(h: Any) -> float:
+    """The margin where native code solves: the least that a row has of its own, of its reference."""
+    s = h.places[0]
+    left, rho2, places = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows), part(h.whole, s.k_row, s.rows)
+    least = np.inf
+    for i in range(s.rows):
+        if places[i] >= 0:
+            least = min(least, left[i] / rho2[i])
+    return float(np.sqrt(least))
+
+
+@helper
+def respond_to(h: Any, v: np.ndarray, right: np.ndarray, lam: np.ndarray) -> None:
+    """Solve M v = b + J^T lam, J v = -right for all rows, by the factors at hand; v is b before."""
+    s = h.places[0]
+    if s.whole:
+        y, speeds, rows = pair(h)
+        for j in range(s.n):
+            y[speeds[j], 0] = v[j]
+        for i in range(s.rows):
+            if rows[i] >= 0:
+                y[rows[i], 0] = -right[i]
+        _substitute(h, 0)
+        for j in range(s.n):
+            v[j] = y[speeds[j], 0]
+        for i in range(s.rows):
+            lam[i] = -y[rows[i], 0] if rows[i] >= 0 else 0.0
+        return
+    F, found, chosen = room_of(h, s.F, s.lam_f, s.chosen)
+    L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
+    halve(L, start_l, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), v)
+    B, start_b = part(h.real, s.B, s.b_entries), part(h.whole, s.b_start, s.rows + 1)
+    index_b, pivots = part(h.whole, s.b_index, s.b_entries), part(h.real, s.pivots, s.n)
+    for k in range(s.count):
+        i = chosen[k]
+        total = right[i]
+        for e in range(start_b[i], start_b[i + 1]):
+            total += B[e] * v[index_b[e]]
+        found[k] = -total
+    for j in range(s.n):
+        v[j] /= pivots[j]
+    _push_back(h, F, chosen, s.count, found, v)
+    fill(lam, 0.0)
+    for k in range(s.count):
+        lam[chosen[k]] = found[k]
 
 
 @inlined
-def _is_whole(h: Any) -> bool:
-    """Tell whether all rows are independent without doubt, and mark them so; as `choose` does."""
+def pair(h: Any) -> Any:
+    """Two right-hand sides of the elimination, 0, and the places of speeds and rows in them."""
     s = h.places[0]
-    left, rho2 = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows)
-    W, used = square(h.real, s.W, s.rows, s.rows), part(h.whole, s.used, s.held)
-    for i in range(s.rows):
-        if not (left[i] > INDEPENDENT * rho2[i] and left[i] > LOST_DIGITS * W[i, i]):
-            return False
-        used[i] = 1
-    return True
+    fill(part(h.real, s.pair, 2 * s.nodes), 0.0)
+    return square(h.real, s.pair, s.nodes, 2), part(h.whole, s.k_speed, s.n), part(h.whole, s.k_row, s.rows)
+
+
+@inlined
+def _substitute(h: Any, first: int) -> None:
+    s = h.places[0]
+    K, start_k, inverse = (
+        part(h.real, s.K, s.k_entries),
+        part(h.whole, s.k_start, s.nodes + 1),
+        part(h.real, s.K_inverse, s.nodes),
+    )
+    y = square(h.real, s.pair, s.nodes, 2)
+    substitute(K, start_k, part(h.whole, s.k_index, s.k_entries), inverse, first, y)
 
 
 @inlined
@@ -182,10 +236,31 @@ def _factor(m: Any, h: Any, x: np.ndarray) -> None:
     invoke(m.code[FACTORS], m.time, x, m.tau, m.p, part(h.real, s.f_carried, 1), m.work)
     s.nearby = is_definite(part(h.real, s.pivots, s.n), part(h.real, s.inertias, s.n))
     s.count = s.count_q = UNKNOWN
+    s.known = 0
+    s.whole = s.nearby and s.direct and s.all and _is_whole(h)
 
 
 @inlined
-def room(h: Any, F: int, lam: int, chosen: int) -> Any:
+def _is_whole(h: Any) -> bool:
+    """Tell whether native code solves for the rows that hold, and mark those it does."""
+    s = h.places[0]
+    left, had, rho2 = part(h.real, s.left, s.rows), part(h.real, s.had, s.rows), part(h.real, s.rho2, s.rows)
+    places, used, used_q = (
+        part(h.whole, s.k_row, s.rows),
+        part(h.whole, s.used, s.rows),
+        part(h.whole, s.used_q, s.rows),
+    )
+    if not is_whole(left, had, rho2, places, part(h.whole, s.geometric, s.rows)):
+        return False
+    for i in range(s.rows):
+        used[i] = places[i] >= 0
+        if not s.joints:
+            used_q[i] = used[i]
+    return True
+
+
+@inlined
+def room_of(h: Any, F: int, lam: int, chosen: int) -> Any:
     """Room for the rows chosen in W: their Cholesky factor, their reactions, and which they are."""
     rows = h.places[0].rows
     return square(h.real, F, rows, rows), part(h.real, lam, rows), part(h.whole, chosen, rows)
@@ -198,6 +273,14 @@ def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen:
     if not s.nearby:
         return UNDECIDED
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
+    if not s.known:
+        make_responses(
+            part(h.real, s.f_J, s.j_entries), part(h.whole, s.j_start, s.rows + 1), part(h.whole, s.j_index, s.j_entries),
+            part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1), part(h.whole, s.l_index, s.l_entries),
+            part(h.whole, s.order, s.n), part(h.real, s.pivots, s.n), part(h.whole, s.b_start, s.rows + 1),
+            part(h.whole, s.b_index, s.b_entries), part(h.real, s.step, s.n), part(h.real, s.B, s.b_entries), W,
+        )  # fmt: skip
+        s.known = 1
     count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen, room)
     if count >= 0:
         mark(used, chosen, count)
@@ -205,12 +288,10 @@ def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen:
 
 
 @helper
-def push_back(
-    h: Any, F: np.ndarray, chosen: np.ndarray, count: int, right: np.ndarray, lam: np.ndarray, out: np.ndarray
-) -> None:
-    """out = L^-T (out + B lam) with W lam = -right: where out was D^-1 L^-1 b, the motion of b and the reactions."""
+def _push_back(h: Any, F: np.ndarray, chosen: np.ndarray, count: int, lam: np.ndarray, out: np.ndarray) -> None:
+    """out = L^-T (out + B lam) with W lam what lam was before."""
     s = h.places[0]
-    react(F, chosen, count, right, lam)
+    react(F, count, lam)
     B, start_b = part(h.real, s.B, s.b_entries), part(h.whole, s.b_start, s.rows + 1)
     pull(B, start_b, part(h.whole, s.b_index, s.b_entries), chosen, count, lam, out)
     L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
@@ -348,7 +429,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """
     s = h.places[0]
     trial, moved = part(h.real, s.trial, s.nq + s.most), part(h.real, s.moved, s.nq)
-    pulled = part(h.real, s.pulled, s.nq + s.n)
+    pulled, turned = part(h.real, s.pulled, s.nq + s.n), part(h.real, s.turned, s.n)
     for i in range(pulled.size):
         pulled[i] = -x[i]
     _measure(m, h, t, x)
@@ -357,15 +438,20 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     for _ in range(30):
         if off <= EXACT and aslant <= ALONG:
             break
+        if m.code[FACTORS] and not s.nearby:
+            _factor(m, h, x)
+        together = s.nearby and s.whole and not m.code[CLOSURE] and s.nodes - s.n <= s.rank
+        if together:
+            _both_towards(h, x)
         for which in range(2):  # positions, then speeds
             if (off > EXACT) if which == 0 else (aslant > ALONG):
-                if not _towards(m, h, t, x, which == 0):
+                if not together and not _towards(m, h, t, x, which == 0):
                     return LOST if which == 0 else TORN
                 if which == 0:
                     invoke(m.code[MOVES], m.time, trial, m.p, moved, m.work)
                 else:
                     for i in range(m.nu):
-                        x[m.nq + i] += trial[m.nq + i]
+                        x[m.nq + i] += turned[i] if together else trial[m.nq + i]
         if off > EXACT:
             for i in range(m.nq):
                 x[i] += moved[i]
@@ -373,7 +459,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         _measure(m, h, t, x)
         before, slant = off, aslant
         off, aslant = _furthest(h, True, False), _furthest(h, False, False)
-        if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, NEAR):
+        if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, COUPLED * before, NEAR):
             s.nearby = 0
         if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
             still += 1
@@ -429,6 +515,24 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
 
 
 @helper
+def _both_towards(h: Any, x: np.ndarray) -> None:
+    """Write the motions of least kinetic energy that remove the residuals: of positions to the end of `trial`,
+    with the coordinates before it, of speeds to `turned`."""
+    s = h.places[0]
+    phi, psi, turned = part(h.real, s.phi, s.rows), part(h.real, s.psi, s.rows), part(h.real, s.turned, s.n)
+    trial = part(h.real, s.trial, s.nq + s.n)
+    y, speeds, rows = pair(h)
+    for i in range(s.rows):
+        if rows[i] >= 0:
+            y[rows[i], 0], y[rows[i], 1] = -phi[i], -psi[i]
+    _substitute(h, part(h.whole, s.k_first, 1)[0])
+    for i in range(s.nq):
+        trial[i] = x[i]
+    for j in range(s.n):
+        trial[s.nq + j], turned[j] = y[speeds[j], 0], y[speeds[j], 1]
+
+
+@helper
 def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
     """Write the motion of least kinetic energy that removes the residuals to the end of `trial`.
 
@@ -447,11 +551,9 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
     active = part(h.whole, s.closing if positions else s.active, s.held)
     used = part(h.whole, s.used_q if positions else s.used, s.held)
     if m.code[FACTORS]:
-        if not s.nearby:
-            _factor(m, h, x)
         apart = positions and not s.closing_all
         places = (s.F_q, s.lam_q, s.chosen_q) if apart else (s.F, s.lam_f, s.chosen)
-        F, lam, chosen = room(h, places[0], places[1], places[2])
+        F, lam, chosen = room_of(h, places[0], places[1], places[2])
         count = s.count_q if apart else s.count
         if count == UNKNOWN:
             count = _choose(h, active, used, F, chosen, lam)
@@ -463,7 +565,9 @@ def _towards(m: Any, h: Any, t: float, x: np.ndarray, positions: bool) -> bool:
             mark(used, chosen, count)
         if count >= 0 and (positions or count <= s.rank):
             fill(v, 0.0)
-            push_back(h, F, chosen, count, right, lam, v)
+            for k in range(count):
+                lam[k] = -right[chosen[k]]
+            _push_back(h, F, chosen, count, lam, v)
             return True
     invoke(m.code[TABLE], m.time, x, m.tau, m.p, part(h.real, s.t_carried, 1), m.work)
     return _still(h, active, used, right, s.rank, v)
