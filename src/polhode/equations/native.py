@@ -22,7 +22,7 @@ from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
 from . import saddle
-from .saddle import Elimination
+from .saddle import Elimination, substituted
 
 _ZERO = as_expr(0)
 SLOW = 1e-9  # 1/s
@@ -67,20 +67,40 @@ class FactorRows:
             *motion.carried, *motion.b, *motion.rows.gamma, *entries_j, *entries_l,
             *factored.pivot[:n], *inertias, *rho2, *motion.rows.moving,
         ]  # fmt: skip
-        self.k_index: list[list[int]] = []
+        self.lower: list[list[int]] = []
         if self.order is not None:
             self.rows += self._whole(Elimination(M, list(J.rows()), self.order.nodes), motion)
 
     def _whole(self, whole: Elimination, motion: Motion) -> list[Expr]:
-        """What each row has left and had, L and D^-1 of the elimination, reactions and accelerations."""
-        n = len(motion.b)
-        place = {k: a for a, k in enumerate(whole.order)}
-        columns = [sorted((place[i], e) for i, e in whole.lower[k].items() if i in place) for k in whole.order]
-        self.k_index = [[a for a, _ in column] for column in columns]
+        """What each row has left and had, reactions and accelerations, L and D^-1 of the elimination."""
+        n, nodes = len(motion.b), set(whole.order)
+        self.lower = [[i for i in column if i in nodes] for column in whole.lower]
         found = whole.solve([*motion.b, *(-e for e in motion.rows.gamma)])
-        entries = [e for column in columns for _, e in column]
+        entries = [whole.lower[k][i] for k in whole.order for i in self.lower[k]]
         inverse = [whole.inverse[k] for k in whole.order]
-        return [*whole.left, *whole.had, *entries, *inverse, *(-e for e in found[n:]), *found[:n]]
+        return [*whole.left, *whole.had, *(-e for e in found[n:]), *found[:n], *entries, *inverse]
+
+    def corrections(self, factors: Matrix, phi: Sequence[Expr], psi: Sequence[Expr]) -> list[Expr]:
+        """The motions of least kinetic energy that remove residuals of positions and of speeds, (n,) each.
+
+        factors : symbols of L and D^-1 of the elimination
+        """
+        if self.order is None:
+            return []
+        given, n = iter(factors), len(self.speeds)
+        lower: list[dict[int, Expr]] = [{} for _ in self.lower]
+        for k in self.order.nodes:
+            lower[k] = {i: next(given) for i in self.lower[k]}
+        inverse = dict(zip(self.order.nodes, given, strict=True))
+        turns = [inverse.get(k, _ZERO) for k in range(len(lower))]
+        kept = self.order.independent
+        rights = [[-e if on else _ZERO for e, on in zip(rows, kept, strict=True)] for rows in (phi, psi)]
+        return [e for rows in rights for e in substituted(self.order.nodes, lower, turns, [_ZERO] * n + rows)[:n]]
+
+    @property
+    def whole_size(self) -> int:
+        """How many entries of L and D^-1 the elimination has."""
+        return sum(map(len, self.lower)) + (len(self.order.nodes) if self.order else 0)
 
 
 def _reached(row: list[int], order: list[int], lower: list[list[int]]) -> list[int]:

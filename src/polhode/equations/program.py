@@ -15,7 +15,7 @@ from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.hold import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
-from polhode.kinematics.actions import acting
+from polhode.kinematics.actions import Acting, acting
 from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
 from polhode.model.errors import closest
@@ -58,7 +58,8 @@ class Program:
 
     flow      : (t, x, tau, p) -> dx, of a machine without constraints among its speeds, else None
     rates     : (t, x, p) -> qdot
-    residuals : (t, x, p) -> phi, psi and their sizes, None without constraints
+    residuals : (t, x, K, p) -> phi, psi and their sizes, None without constraints; with the elimination K that the
+                factors have also the motions that remove both
     factors   : (t, x, tau, p) -> see `native`, None where there are none
     table     : (t, x, tau, p) -> see `native`, None without constraints among the speeds
     closure   : (t, x, p) -> the table of positions in the speeds v of the joints, None where v is u
@@ -118,13 +119,21 @@ class Program:
             self.flow = self._compile("flow", flow, forced=True)
         self.rates = self.moves = self._compile("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self._compile(
-                "residuals", native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
-            )
+            self.residuals = self._residuals(rows)
         if self.base is not eq.kinematics:
             self.moves = self._compile("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
                 self.closure = self._compile("closure", native.closure_rows(self.base, self.held, self._closing))
+
+    def _residuals(self, rows: Acting) -> Function:
+        """Residuals, and the motions that remove them where the factors have an elimination of speeds and rows."""
+        eq, found, count = self.equations, self._rows, len(self.constraints)
+        wanted = native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
+        K = vector([symbol(f"factor {i}") for i in range(max(1, found.whole_size if found else 0))])
+        if found and self.base is eq.kinematics:
+            wanted += found.corrections(K, wanted[:count], wanted[count : 2 * count])
+        self._no_factors = np.zeros(len(K))
+        return self._compile("residuals", wanted, K=K)
 
     def _compile(
         self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
@@ -171,11 +180,17 @@ class Program:
         more = [step] if self.stepping else [] if p.shape[-1] else [0.0]
         return np.concatenate([p, np.broadcast_to(np.array(more, dtype=float), (*p.shape[:-1], len(more)))], axis=-1)
 
+    def left(self, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Residuals of positions and of speeds, then the squares of their sizes, (..., 2 (held + m))."""
+        assert self.residuals is not None
+        found: np.ndarray = self.residuals(t, x, self._no_factors, p)
+        return found[..., : 2 * (len(self.held) + len(self.constraints))]
+
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
         h, m = len(self.held), len(self.constraints)
         at = np.asarray(t, dtype=float)[..., None]
-        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self.whole(x), p)
+        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.left(at, self.whole(x), p)
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
         return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
 
@@ -292,7 +307,7 @@ class Program:
 
     def _constrained(self, active: Iterable[str] | None) -> Constrained:
         held, found = self.held, self._rows
-        indices = {name: getattr(found, f"{name}_index") if found else [] for name in "jblk"}
+        indices = {name: getattr(found, f"{name}_index") if found else [] for name in "jbl"}
         order = found.order if found else None
         made = make(
             rows=len(self.constraints),
@@ -303,7 +318,8 @@ class Program:
             carried=self._sizes[0],
             moving=self._sizes[1],
             direct=len(self.constraints) if order else 0,
-            nodes=len(order.nodes) if order else 0,
+            alone=sum(order.independent) if order else 0,
+            k_entries=found.whole_size if found else 0,
             **{f"{name}_entries": sum(map(len, index)) for name, index in indices.items()},
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
@@ -317,11 +333,7 @@ class Program:
                 parts |= {f"{name}_start": _starts(index), f"{name}_index": [j for row in index for j in row]}
             parts["order"] = found.speeds
         if order:
-            place = {k: a for a, k in enumerate(order.nodes)}
-            nu, count = len(self.equations.u), len(self.constraints)
-            parts["k_speed"] = [place[j] for j in range(nu)]
-            parts["k_row"] = [place.get(nu + i, -1) for i in range(count)]
-            parts["k_first"] = min((a for k, a in place.items() if k >= nu), default=len(place))
+            parts["solved"] = order.independent
         for name, values in parts.items():
             made.view(name)[...] = values
         return made

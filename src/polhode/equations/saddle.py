@@ -10,7 +10,7 @@ the branches, and all of the trunk's if they follow the trunk.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,19 +76,26 @@ class Elimination:
 
     def solve(self, right: Sequence[Expr]) -> list[Expr]:
         """The solution for a right-hand side of all speeds and rows; 0 for what was not eliminated."""
-        x = list(right)
-        for k in self.order:
-            if x[k] != 0:
-                for i, factor in self.lower[k].items():
-                    x[i] = x[i] - factor * x[k]
-        found: list[Expr] = [_ZERO] * len(x)
-        for k in reversed(self.order):
-            known: Expr = _ZERO
-            for i, factor in self.lower[k].items():
-                if found[i] != 0:
-                    known = known + factor * found[i]
-            found[k] = x[k] * self.inverse[k] - known
-        return found
+        return substituted(self.order, self.lower, self.inverse, right)
+
+
+def substituted(
+    order: Sequence[int], lower: Sequence[Mapping[int, Expr]], inverse: Sequence[Expr], right: Sequence[Expr]
+) -> list[Expr]:
+    """Solve L D L^T x = right; 0 for what is not in the order."""
+    x = list(right)
+    for k in order:
+        if x[k] != 0:
+            for i, factor in lower[k].items():
+                x[i] = x[i] - factor * x[k]
+    found: list[Expr] = [_ZERO] * len(x)
+    for k in reversed(order):
+        known: Expr = _ZERO
+        for i, factor in lower[k].items():
+            if found[i] != 0:
+                known = known + factor * found[i]
+        found[k] = x[k] * inverse[k] - known
+    return found
 
 
 def order_of(M: Matrix, J: Matrix, rho2: Sequence[Expr], closing: Sequence[bool]) -> Order | None:
@@ -140,7 +147,7 @@ def _independent(M: np.ndarray, J: np.ndarray, rho2: np.ndarray) -> list[bool]:
 
 
 def _ordered(
-    M: Matrix, J: Matrix, states: list[tuple[np.ndarray, ...]], independent: list[bool], early: bool
+    M: Matrix, J: Matrix, states: list[tuple[np.ndarray, np.ndarray, np.ndarray]], independent: list[bool], early: bool
 ) -> tuple[list[int], int]:
     """The next is what has the fewest entries left, of speeds and of rows that can be pivots; how many operations."""
     n, m = len(M), len(independent)

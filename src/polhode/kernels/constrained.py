@@ -15,21 +15,22 @@ Array = np.ndarray
 
 # sizes: rows among the speeds, these and the embedded ones; speeds, speeds of the joints where they are others,
 # the larger of both; coordinates; entries beside the accelerations, of constraints that move by themselves;
-# rows again where native code eliminates them with the speeds, else 0, and all that it eliminates then;
-# entries of J, B, L and K that are not 0
-SIZES = "rows held n joints most nq carried moving direct nodes j_entries b_entries l_entries k_entries".split()
+# rows again where native code eliminates them with the speeds, else 0, and how many of them it does; entries of J, B, L
+# and K that are not 0
+SIZES = "rows held n joints most nq carried moving direct alone j_entries b_entries l_entries k_entries".split()
 
 REALS: dict[str, tuple[str, ...]] = {
     # native code: residuals and the squares of the sizes they are measured by
     "phi": ("held",), "psi": ("rows",), "reach2": ("held",), "pace2": ("rows",),
+    # and the motions that remove those of positions and of speeds, by the elimination of speeds and rows
+    "closing_motion": ("n",), "turn": ("n",),
     # native code: b, gamma and J; M = L D L^T, D and the diagonal of M; what W_ii could be, W = J M^-1 J^T;
     # minus the speeds of constraints that move by themselves
     "f_carried": ("carried",), "f_b": ("n",), "f_gamma": ("rows",), "f_J": ("j_entries",), "L": ("l_entries",),
     "pivots": ("n",), "inertias": ("n",), "rho2": ("rows",), "f_moving": ("moving",),
     # and of the elimination of speeds and rows together: what each row has left of its own, and had before other rows
-    # took their parts; its lower triangle and the inverses of its pivots, in its order; reactions and udot
-    "left": ("direct",), "had": ("direct",), "K": ("k_entries",), "K_inverse": ("nodes",),
-    "direct_lam": ("direct",), "direct_udot": ("n",),
+    # took their parts; reactions and udot; its lower triangle and the inverses of its pivots
+    "left": ("direct",), "had": ("direct",), "direct_lam": ("direct",), "direct_udot": ("n",), "K": ("k_entries",),
     # native code: the equations, and the reference of J
     "t_carried": ("carried",), "M": ("n", "n"), "b": ("n",), "J": ("rows", "n"), "gamma": ("rows",),
     "E2": ("rows", "n"), "t_moving": ("moving",),
@@ -40,8 +41,6 @@ REALS: dict[str, tuple[str, ...]] = {
     "least": ("held",),
     # B = D^-1 L^-1 J^T and W = J M^-1 J^T, where native code does not solve for the rows that hold
     "B": ("b_entries",), "W": ("rows", "rows"),
-    # two right-hand sides of the elimination of speeds and rows, and their solutions
-    "pair": ("nodes", "2"),
     # Cholesky factors and reactions of the rows chosen in W, of all and of those about positions
     "F": ("rows", "rows"), "lam_f": ("rows",), "F_q": ("rows", "rows"), "lam_q": ("rows",),
     # elimination: 1 / sqrt of the inertia of each speed, the size of each row in these units, the table, room
@@ -50,8 +49,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # dead points: the least that an independent row has of its own, of its reference, where a state was evaluated
     # last; the same and the time where the last step began, and the one before
     "margin": ("1",), "earlier": ("4",),
-    # coordinates and a small motion, and how it changes them; a small change of the speeds
-    "trial": ("nq +most",), "moved": ("nq",), "turned": ("n",),
+    # coordinates and a small motion, and how it changes them
+    "trial": ("nq +most",), "moved": ("nq",),
     # how far the last state that was settled was moved
     "pulled": ("nq +n",),
 }  # fmt: skip
@@ -60,12 +59,11 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows that hold, those of them that are about positions, those with coefficients from geometry;
     # those found independent, of all and of those about positions
     "active": ("held",), "closing": ("held",), "geometric": ("held",), "used": ("held",), "used_q": ("held",),
-    # rows chosen in W; where each row of J and B and each column of L starts, the speeds of their entries; the order of L
-    "chosen": ("rows",), "chosen_q": ("rows",), "j_start": ("rows +1",), "j_index": ("j_entries",),
-    "b_start": ("rows +1",), "b_index": ("b_entries",), "l_start": ("n +1",), "l_index": ("l_entries",), "order": ("n",),
-    # where each column of K starts, the places of its entries; the places of speeds and rows in its order, -1 for rows
-    # that are not in it; the first place of a row
-    "k_start": ("nodes +1",), "k_index": ("k_entries",), "k_speed": ("n",), "k_row": ("rows",), "k_first": ("1",),
+    # rows that native code eliminates with the speeds; rows chosen in W
+    "solved": ("rows",), "chosen": ("rows",), "chosen_q": ("rows",),
+    # where each row of J and B and each column of L starts, the speeds of their entries; the order of L
+    "j_start": ("rows +1",), "j_index": ("j_entries",), "b_start": ("rows +1",), "b_index": ("b_entries",),
+    "l_start": ("n +1",), "l_index": ("l_entries",), "order": ("n",),
     # the body that each speed moves, and each speed of the joints where they are others
     "bodies": ("n",), "joint_bodies": ("joints",),
     # the order of rows and speeds in the elimination; the first ones are dependent
@@ -73,7 +71,7 @@ WHOLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 # whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
-# began, and where its step did; whether the factors are those of a state nearby, whether all rows are in K that hold
+# began, and where its step did; whether the factors are those of a state nearby, whether K is of the rows that hold
 # there, and whether W is of that state; rows chosen in it among the speeds and among positions, or one of the next two;
 # rows of the last elimination; ANY
 STATE = "all closing_all rank started nearby whole known count count_q eliminated any".split()

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from .kernel import helper, inlined
-from .views import collect, less, take
+from .views import less
 
 Array = np.ndarray
 
@@ -40,27 +40,15 @@ def is_definite(pivots: Array, inertias: Array) -> bool:
 
 
 @helper
-def is_whole(left: Array, had: Array, rho2: Array, places: Array, geometric: Array) -> bool:
-    """Tell whether the rows with a place in the elimination are independent and the others repeat them, as `choose`."""
+def is_whole(left: Array, had: Array, rho2: Array, solved: Array, geometric: Array) -> bool:
+    """Tell whether the rows that native code solves for are independent and the others repeat them, as `choose`."""
     for i in range(left.size):
-        if places[i] >= 0:
+        if solved[i]:
             if not (left[i] > INDEPENDENT * rho2[i] and left[i] > LOST_DIGITS * had[i]):
                 return False
         elif not (left[i] <= REPEATED * rho2[i] and (geometric[i] or rho2[i] == 0.0)):
             return False
     return True
-
-
-@helper
-def substitute(K: Array, start: Array, index: Array, inverse: Array, first: int, y: Array) -> None:
-    """Solve by the elimination of speeds and rows for two right-hand sides at once, y (nodes, 2), 0 before `first`."""
-    for a in range(first, inverse.size):
-        if y[a, 0] != 0.0 or y[a, 1] != 0.0:
-            take(y, a, K, index, start[a], start[a + 1])
-    for a in range(inverse.size - 1, -1, -1):
-        y[a, 0] *= inverse[a]
-        y[a, 1] *= inverse[a]
-        collect(y, a, K, index, start[a], start[a + 1])
 
 
 @helper

@@ -15,7 +15,7 @@ from polhode.compile.invoke import invoke
 
 from .constrained import UNDECIDED, UNKNOWN
 from .embed import eliminate, recombine, shortest, weights
-from .factors import choose, halve, is_definite, is_whole, make_responses, margin, pull, push, react, substitute
+from .factors import choose, halve, is_definite, is_whole, make_responses, margin, pull, push, react
 from .kernel import helper, inlined, kernel
 from .machine import (
     CLOSURE,
@@ -106,20 +106,20 @@ def _constrained(m: Any, h: Any, x: np.ndarray, dx: np.ndarray, settled: bool) -
 
 @helper
 def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
-    """Write the accelerations and reactions by factors; False where these do not decide which rows hold."""
+    """Write the accelerations and reactions by the rows chosen in W; False where it does not tell which rows hold."""
     if not m.code[FACTORS]:
         return False
     _factor(m, h, x)
-    return _solved(h, udot, lam, settled)
+    return _chosen(h, udot, lam, settled)
 
 
 @inlined
 def _solved(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
-    """The same by the factors at hand."""
+    """Write the accelerations and reactions by the factors at hand; False where these do not tell which rows hold."""
     s = h.places[0]
-    if s.whole and (settled or s.nodes - s.n <= s.rank):
+    if s.whole and (settled or s.alone <= s.rank):
         if settled:
-            s.rank = s.nodes - s.n
+            s.rank = s.alone
             h.real[s.margin] = _least_left(h)
         copy(part(h.real, s.direct_udot, s.n), udot)
         copy(part(h.real, s.direct_lam, s.rows), lam)
@@ -129,7 +129,7 @@ def _solved(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
 
 @helper
 def _chosen(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
-    """The same by the rows chosen in W."""
+    """The same by the rows chosen in W, which `respond_to` then serves."""
     s = h.places[0]
     F, room, chosen = room_of(h, s.F, s.lam_f, s.chosen)
     count = s.count = _choose(h, part(h.whole, s.active, s.held), part(h.whole, s.used, s.held), F, chosen, room)
@@ -147,31 +147,18 @@ def _chosen(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
 def _least_left(h: Any) -> float:
     """The margin where native code solves: the least that a row has of its own, of its reference."""
     s = h.places[0]
-    left, rho2, places = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows), part(h.whole, s.k_row, s.rows)
+    left, rho2, solved = part(h.real, s.left, s.rows), part(h.real, s.rho2, s.rows), part(h.whole, s.solved, s.rows)
     least = np.inf
     for i in range(s.rows):
-        if places[i] >= 0:
+        if solved[i]:
             least = min(least, left[i] / rho2[i])
     return float(np.sqrt(least))
 
 
 @helper
 def respond_to(h: Any, v: np.ndarray, right: np.ndarray, lam: np.ndarray) -> None:
-    """Solve M v = b + J^T lam, J v = -right for all rows, by the factors at hand; v is b before."""
+    """Solve M v = b + J^T lam, J v = -right by the rows chosen in W; v is b before."""
     s = h.places[0]
-    if s.whole:
-        y, speeds, rows = pair(h)
-        for j in range(s.n):
-            y[speeds[j], 0] = v[j]
-        for i in range(s.rows):
-            if rows[i] >= 0:
-                y[rows[i], 0] = -right[i]
-        _substitute(h, 0)
-        for j in range(s.n):
-            v[j] = y[speeds[j], 0]
-        for i in range(s.rows):
-            lam[i] = -y[rows[i], 0] if rows[i] >= 0 else 0.0
-        return
     F, found, chosen = room_of(h, s.F, s.lam_f, s.chosen)
     L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
     halve(L, start_l, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), v)
@@ -189,26 +176,6 @@ def respond_to(h: Any, v: np.ndarray, right: np.ndarray, lam: np.ndarray) -> Non
     fill(lam, 0.0)
     for k in range(s.count):
         lam[chosen[k]] = found[k]
-
-
-@inlined
-def pair(h: Any) -> Any:
-    """Two right-hand sides of the elimination, 0, and the places of speeds and rows in them."""
-    s = h.places[0]
-    fill(part(h.real, s.pair, 2 * s.nodes), 0.0)
-    return square(h.real, s.pair, s.nodes, 2), part(h.whole, s.k_speed, s.n), part(h.whole, s.k_row, s.rows)
-
-
-@inlined
-def _substitute(h: Any, first: int) -> None:
-    s = h.places[0]
-    K, start_k, inverse = (
-        part(h.real, s.K, s.k_entries),
-        part(h.whole, s.k_start, s.nodes + 1),
-        part(h.real, s.K_inverse, s.nodes),
-    )
-    y = square(h.real, s.pair, s.nodes, 2)
-    substitute(K, start_k, part(h.whole, s.k_index, s.k_entries), inverse, first, y)
 
 
 @inlined
@@ -245,15 +212,12 @@ def _is_whole(h: Any) -> bool:
     """Tell whether native code solves for the rows that hold, and mark those it does."""
     s = h.places[0]
     left, had, rho2 = part(h.real, s.left, s.rows), part(h.real, s.had, s.rows), part(h.real, s.rho2, s.rows)
-    places, used, used_q = (
-        part(h.whole, s.k_row, s.rows),
-        part(h.whole, s.used, s.rows),
-        part(h.whole, s.used_q, s.rows),
-    )
-    if not is_whole(left, had, rho2, places, part(h.whole, s.geometric, s.rows)):
+    solved, used = part(h.whole, s.solved, s.rows), part(h.whole, s.used, s.rows)
+    used_q = part(h.whole, s.used_q, s.rows)
+    if not is_whole(left, had, rho2, solved, part(h.whole, s.geometric, s.rows)):
         return False
     for i in range(s.rows):
-        used[i] = places[i] >= 0
+        used[i] = solved[i]
         if not s.joints:
             used_q[i] = used[i]
     return True
@@ -275,7 +239,8 @@ def _choose(h: Any, active: np.ndarray, used: np.ndarray, F: np.ndarray, chosen:
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
     if not s.known:
         make_responses(
-            part(h.real, s.f_J, s.j_entries), part(h.whole, s.j_start, s.rows + 1), part(h.whole, s.j_index, s.j_entries),
+            part(h.real, s.f_J, s.j_entries), part(h.whole, s.j_start, s.rows + 1),
+            part(h.whole, s.j_index, s.j_entries),
             part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1), part(h.whole, s.l_index, s.l_entries),
             part(h.whole, s.order, s.n), part(h.real, s.pivots, s.n), part(h.whole, s.b_start, s.rows + 1),
             part(h.whole, s.b_index, s.b_entries), part(h.real, s.step, s.n), part(h.real, s.B, s.b_entries), W,
@@ -429,7 +394,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     """
     s = h.places[0]
     trial, moved = part(h.real, s.trial, s.nq + s.most), part(h.real, s.moved, s.nq)
-    pulled, turned = part(h.real, s.pulled, s.nq + s.n), part(h.real, s.turned, s.n)
+    pulled = part(h.real, s.pulled, s.nq + s.n)
     for i in range(pulled.size):
         pulled[i] = -x[i]
     _measure(m, h, t, x)
@@ -440,18 +405,25 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
             break
         if m.code[FACTORS] and not s.nearby:
             _factor(m, h, x)
-        together = s.nearby and s.whole and not m.code[CLOSURE] and s.nodes - s.n <= s.rank
-        if together:
-            _both_towards(h, x)
-        for which in range(2):  # positions, then speeds
-            if (off > EXACT) if which == 0 else (aslant > ALONG):
-                if not together and not _towards(m, h, t, x, which == 0):
-                    return LOST if which == 0 else TORN
-                if which == 0:
-                    invoke(m.code[MOVES], m.time, trial, m.p, moved, m.work)
-                else:
-                    for i in range(m.nu):
-                        x[m.nq + i] += turned[i] if together else trial[m.nq + i]
+            if s.whole:
+                _measure(m, h, t, x)
+        whole = (
+            s.nearby and s.whole and not m.code[CLOSURE] and s.alone <= s.rank
+        )  # then motions came with the residuals
+        if off > EXACT:
+            if whole:
+                copy(x[: m.nq], trial)
+                copy(part(h.real, s.closing_motion, s.n), trial[m.nq :])
+            elif not _towards(m, h, t, x, True):
+                return LOST
+            invoke(m.code[MOVES], m.time, trial, m.p, moved, m.work)
+        if aslant > ALONG:
+            if whole:
+                copy(part(h.real, s.turn, s.n), trial[m.nq :])
+            elif not _towards(m, h, t, x, False):
+                return TORN
+            for i in range(m.nu):
+                x[m.nq + i] += trial[m.nq + i]
         if off > EXACT:
             for i in range(m.nq):
                 x[i] += moved[i]
@@ -489,7 +461,8 @@ def is_pulled_far(h: Any, x: np.ndarray, rtol: float, atol: float) -> bool:
 @inlined
 def _measure(m: Any, h: Any, t: float, x: np.ndarray) -> None:
     m.time[0] = t
-    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, h.places[0].phi, 1), m.work)
+    s = h.places[0]
+    invoke(m.code[RESIDUALS], m.time, x, part(h.real, s.K, 1), m.p, part(h.real, s.phi, 1), m.work)
 
 
 @helper
@@ -512,24 +485,6 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
                 ratio = squared / size2[i]
                 worst = max(worst, ratio) if ratio == ratio else np.inf
     return float(np.sqrt(worst))
-
-
-@helper
-def _both_towards(h: Any, x: np.ndarray) -> None:
-    """Write the motions of least kinetic energy that remove the residuals: of positions to the end of `trial`,
-    with the coordinates before it, of speeds to `turned`."""
-    s = h.places[0]
-    phi, psi, turned = part(h.real, s.phi, s.rows), part(h.real, s.psi, s.rows), part(h.real, s.turned, s.n)
-    trial = part(h.real, s.trial, s.nq + s.n)
-    y, speeds, rows = pair(h)
-    for i in range(s.rows):
-        if rows[i] >= 0:
-            y[rows[i], 0], y[rows[i], 1] = -phi[i], -psi[i]
-    _substitute(h, part(h.whole, s.k_first, 1)[0])
-    for i in range(s.nq):
-        trial[i] = x[i]
-    for j in range(s.n):
-        trial[s.nq + j], turned[j] = y[speeds[j], 0], y[speeds[j], 1]
 
 
 @helper

@@ -91,85 +91,16 @@ def _less(builder: Any, y: Any, x: Any, minus: Any, i: Any, kind: Any) -> None:
     """Emit y[i] += minus x[i], of a number or of several."""
     from llvmlite import ir
 
-    factor = _repeated(builder, minus, kind) if isinstance(kind, ir.VectorType) else minus
+    lanes = kind.count if isinstance(kind, ir.VectorType) else 1
+    factor = minus
+    if lanes > 1:
+        factor = ir.Constant(kind, ir.Undefined)
+        for k in range(lanes):
+            factor = builder.insert_element(factor, minus, ir.Constant(ir.IntType(32), k))
     places = [builder.bitcast(builder.gep(p, [i]), kind.as_pointer()) for p in (y, x)]
     old, by = (builder.load(place, align=8) for place in places)
-    builder.store(_multiply_add(builder, old, factor, by), places[0], align=8)
-
-
-@Intrinsic
-def take(typing_context: Any, y: Any, a: Any, K: Any, index: Any, first: Any, last: Any) -> Any:
-    """y[index[e]] -= K[e] y[a] for e from first up to last, of pairs y (n, 2); nothing is checked."""
-    return _on_pairs("take", y, a, K, index, first, last)
-
-
-@Intrinsic
-def collect(typing_context: Any, y: Any, a: Any, K: Any, index: Any, first: Any, last: Any) -> Any:
-    """y[a] -= sum of K[e] y[index[e]] for e from first up to last, of pairs y (n, 2); nothing is checked."""
-    return _on_pairs("collect", y, a, K, index, first, last)
-
-
-def _on_pairs(name: str, *arguments: Any) -> Any:
-    from llvmlite import ir
-    from numba import types
-    from numba.core import cgutils
-
-    for k in (0, 2, 3):
-        _require_contiguous(name, arguments[k])
-    pair = ir.VectorType(ir.DoubleType(), 2)
-
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = signature.args
-        y, K, index = (context.make_array(kinds[k])(context, builder, values[k]).data for k in (0, 2, 3))
-        at, start, stop = (context.cast(builder, values[k], kinds[k], types.intp) for k in (1, 4, 5))
-        pairs = builder.bitcast(y, pair.as_pointer())
-        own = builder.gep(pairs, [at])
-        ahead = builder.sub(stop, ir.Constant(stop.type, 1))
-        sums = [cgutils.alloca_once_value(builder, v) for v in (builder.load(own, align=8), ir.Constant(pair, None))]
-
-        def entry(e: Any) -> tuple[Any, Any]:
-            factor = builder.fneg(builder.load(builder.gep(K, [e])))
-            other = builder.gep(pairs, [builder.load(builder.gep(index, [e]))])
-            return _repeated(builder, factor, pair), other
-
-        def taken(e: Any) -> None:
-            factor, other = entry(e)
-            made = _multiply_add(builder, builder.load(other, align=8), factor, builder.load(sums[0]))
-            builder.store(made, other, align=8)
-
-        def collected(e: Any, total: Any) -> None:
-            factor, other = entry(e)
-            builder.store(_multiply_add(builder, builder.load(total), factor, builder.load(other, align=8)), total)
-
-        def two(e: Any) -> None:  # sums, neither of which waits for the other
-            collected(e, sums[0])
-            collected(builder.add(e, ir.Constant(e.type, 1)), sums[1])
-
-        if name == "take":
-            _stepped(builder, start, stop, 1, taken)
-        else:
-            middle = _stepped(builder, start, ahead, 2, two)
-            _stepped(builder, middle, stop, 1, lambda e: collected(e, sums[0]))
-            made = builder.fadd(builder.load(sums[0]), builder.load(sums[1]))
-            builder.store(made, own, align=8)
-        return context.get_dummy_value()
-
-    return types.void(*arguments), codegen
-
-
-def _repeated(builder: Any, number: Any, kind: Any) -> Any:
-    """Emit a vector of the same number."""
-    from llvmlite import ir
-
-    made = ir.Constant(kind, ir.Undefined)
-    for k in range(kind.count):
-        made = builder.insert_element(made, number, ir.Constant(ir.IntType(32), k))
-    return made
-
-
-def _multiply_add(builder: Any, old: Any, factor: Any, by: Any) -> Any:
-    """Emit old + factor by."""
-    return builder.fadd(old, builder.fmul(factor, by, flags=["contract"]), flags=["contract"])
+    made = builder.fadd(old, builder.fmul(factor, by, flags=["contract"]), flags=["contract"])
+    builder.store(made, places[0], align=8)
 
 
 def _require_contiguous(name: str, array: Any) -> None:
