@@ -12,7 +12,7 @@ import numpy as np
 from polhode.compile import Function, compile
 from polhode.graph import Constant, Expr, Matrix, as_expr, evaluate, free_symbols, substitute, symbol, vector
 from polhode.kernels.constrained import Constrained, make
-from polhode.kernels.hold import respond, strike
+from polhode.kernels.impose import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polhode.graph import Expr, Matrix, as_expr, vector
-from polhode.kernels.hold import LOOSE
+from polhode.kernels.settle import LOOSE
 
 from .program import Program
 

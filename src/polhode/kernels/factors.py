@@ -39,7 +39,7 @@ def is_definite(pivots: Array, inertias: Array) -> bool:
     return True
 
 
-@helper
+@inlined
 def is_whole(left: Array, had: Array, rho2: Array, solved: Array, geometric: Array) -> bool:
     """Tell whether the rows that native code solves for are independent and the others repeat them, as `choose`."""
     for i in range(left.size):

@@ -9,9 +9,10 @@ from typing import Any
 
 from polhode.compile.invoke import invoke
 
-from .hold import accelerate, carry, respond_to
+from .hold import accelerate, carry
 from .kernel import helper, inlined
 from .machine import CONTROL, SLOPES
+from .responses import respond_to
 from .stepping import Array, Room, copy, fill, first_bad
 from .views import part
 
