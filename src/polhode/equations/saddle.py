@@ -40,7 +40,7 @@ class Elimination:
     lower : lower[k] holds the entries L_ik that are not zero, by i
     pivot : D_k; of a row, minus what it has left
     left  : what each row has left of its own when it becomes a pivot, or in the end
-    had   : the same before rows took their parts
+    had   : the sum of what speeds gave it, before rows took their parts
     """
 
     def __init__(self, M: Matrix, J: Sequence[Matrix], order: Sequence[int]) -> None:
