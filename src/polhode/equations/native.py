@@ -44,9 +44,11 @@ class Motion:
 class FactorRows:
     """The factors as expressions, and the places of those that are not 0.
 
-    order  : of the elimination of speeds and rows together, None where code does not solve for them
-    l_index, b_index : speeds of the entries in each column of L, M = L D L^T, and in each row of J L^-T
-    j_index : the same of J
+    order   : of the elimination of speeds and rows together, None where code does not solve for them
+    speeds  : the order of that of M = L D L^T alone
+    l_index : speeds of the entries in each column of L; j_index, b_index : the same in each row of J and of J L^-T
+    lower   : speeds and rows of the entries in each column of the elimination together
+    minus   : which of its factors are exported with their sign turned
 
     Raises ZeroDivisionError where M is singular at every state.
     """
@@ -68,6 +70,7 @@ class FactorRows:
             *factored.pivot[:n], *inertias, *rho2, *motion.rows.moving,
         ]  # fmt: skip
         self.lower: list[list[int]] = []
+        self.minus: list[bool] = []
         if self.order is not None:
             self.rows += self._whole(Elimination(M, list(J.rows()), self.order.nodes), motion)
 
@@ -76,18 +79,20 @@ class FactorRows:
         n, nodes = len(motion.b), set(whole.order)
         self.lower = [[i for i in column if i in nodes] for column in whole.lower]
         found = whole.solve([*motion.b, *(-e for e in motion.rows.gamma)])
-        entries = [whole.lower[k][i] for k in whole.order for i in self.lower[k]]
-        inverse = [whole.inverse[k] for k in whole.order]
-        return [*whole.left, *whole.had, *(-e for e in found[n:]), *found[:n], *entries, *inverse]
+        factors = [whole.lower[k][i] for k in whole.order for i in self.lower[k]]
+        factors += [whole.inverse[k] for k in whole.order]
+        self.minus = [e.op == "neg" for e in factors]  # code need not turn signs that are turned back
+        factors = [e.args[0] if minus else e for e, minus in zip(factors, self.minus, strict=True)]
+        return [*whole.left, *whole.had, *(-e for e in found[n:]), *found[:n], *factors]
 
     def corrections(self, factors: Matrix, phi: Sequence[Expr], psi: Sequence[Expr]) -> list[Expr]:
         """The motions of least kinetic energy that remove residuals of positions and of speeds, (n,) each.
 
-        factors : symbols of L and D^-1 of the elimination
+        factors : symbols of L and D^-1 of the elimination, but for their signs
         """
         if self.order is None:
             return []
-        given, n = iter(factors), len(self.speeds)
+        given, n = iter(-e if minus else e for e, minus in zip(factors, self.minus, strict=True)), len(self.speeds)
         lower: list[dict[int, Expr]] = [{} for _ in self.lower]
         for k in self.order.nodes:
             lower[k] = {i: next(given) for i in self.lower[k]}
@@ -100,7 +105,7 @@ class FactorRows:
     @property
     def whole_size(self) -> int:
         """How many entries of L and D^-1 the elimination has."""
-        return sum(map(len, self.lower)) + (len(self.order.nodes) if self.order else 0)
+        return len(self.minus)
 
 
 def _reached(row: list[int], order: list[int], lower: list[list[int]]) -> list[int]:
