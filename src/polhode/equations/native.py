@@ -3,7 +3,7 @@
 Three forms, each a list of expressions in the order of `kernels.constrained`:
 
     residuals : phi, psi, and the squares of the sizes they are measured by
-    factors   : M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma
+    factors   : b, gamma, J and M = L D L^T, and where rows are independent the same of [M J^T; J 0], lam and udot
     table     : M, b, J, gamma and the reference of J
 
 The factors are fast, and need an M that has an inverse; the table serves every machine.
@@ -11,20 +11,21 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, substitute
+from polhode.graph import Expr, Matrix, as_expr, substitute
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
 from polhode.kinematics.actions import Acting
 from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
+from . import saddle
+from .saddle import Elimination, substituted
+
 _ZERO = as_expr(0)
 SLOW = 1e-9  # 1/s
-FEW = 8  # rows up to which native code solves for them, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,69 +44,77 @@ class Motion:
 class FactorRows:
     """The factors as expressions, and the places of those that are not 0.
 
+    order   : of the elimination of speeds and rows together, None where code does not solve for them
+    speeds  : the order of that of M = L D L^T alone
+    l_index : speeds of the entries in each column of L; j_index, b_index : the same in each row of J and of J L^-T
+    lower   : speeds and rows of the entries in each column of the elimination together
+    minus   : which of its factors are exported with their sign turned
+
     Raises ZeroDivisionError where M is singular at every state.
     """
 
-    def __init__(self, motion: Motion, direct: bool = True) -> None:
-        M, J, n, m = motion.M, motion.rows.J, len(motion.b), len(motion.rows.psi)
-        factored = LDL(M)
-        half = [factored.half(row) for row in J.rows()]
-        B = [[_ZERO if e == 0 else e * d for e, d in zip(row, factored.inverse, strict=True)] for row in half]
-        g = [e * d for e, d in zip(factored.half(motion.b), factored.inverse, strict=True)]
-        W = [[_dot(half[max(i, k)], B[min(i, k)]) for k in range(m)] for i in range(m)]
-        r = [gamma + _dot(row, g) for gamma, row in zip(motion.rows.gamma, half, strict=True)]
+    def __init__(self, motion: Motion, closing: Sequence[bool], solved: bool = True) -> None:
+        M, J, n = motion.M, motion.rows.J, len(motion.b)
         rho2 = [sum((e / M[j, j] for j, e in enumerate(row) if e != 0), _ZERO) for row in motion.rows.reference.rows()]
-        self.order = factored.order
-        self.b_index = [[j for j, e in enumerate(row) if e != 0] for row in B]
-        self.l_index = [list(column) for column in factored.lower]
-        entries_b = [e for row in B for e in row if e != 0]
+        self.order = saddle.order_of(M, J, rho2, closing) if solved else None
+        self.speeds = LDL(M).order if self.order is None else [k for k in self.order.nodes if k < n]
+        factored = Elimination(M, (), self.speeds)
+        self.l_index = [list(column) for column in factored.lower[:n]]
+        self.j_index = [[j for j, e in enumerate(row) if e != 0] for row in J.rows()]
+        self.b_index = [_reached(row, self.speeds, self.l_index) for row in self.j_index]
+        entries_j = [e for row in J.rows() for e in row if e != 0]
         entries_l = [e for column in factored.lower for e in column.values()]
         inertias = [M[j, j] for j in range(n)]
-        solved = _direct(W, r, B, g, factored) if direct and 0 < m <= FEW else None
-        if solved is not None and not _is_independent(solved[:m], rho2):
-            solved = None
-        self.direct = solved is not None
         self.rows: list[Expr] = [
-            *motion.carried, *g, *r, *(e for row in W for e in row), *entries_b, *entries_l,
-            *factored.pivot, *inertias, *rho2, *motion.rows.moving, *(solved or ()),
+            *motion.carried, *motion.b, *motion.rows.gamma, *entries_j, *entries_l,
+            *factored.pivot[:n], *inertias, *rho2, *motion.rows.moving,
         ]  # fmt: skip
+        self.lower: list[list[int]] = []
+        self.minus: list[bool] = []
+        if self.order is not None:
+            self.rows += self._whole(Elimination(M, list(J.rows()), self.order.nodes), motion)
+
+    def _whole(self, whole: Elimination, motion: Motion) -> list[Expr]:
+        """What each row has left and had, reactions and accelerations, L and D^-1 of the elimination."""
+        n, nodes = len(motion.b), set(whole.order)
+        self.lower = [[i for i in column if i in nodes] for column in whole.lower]
+        found = whole.solve([*motion.b, *(-e for e in motion.rows.gamma)])
+        factors = [whole.lower[k][i] for k in whole.order for i in self.lower[k]]
+        factors += [whole.inverse[k] for k in whole.order]
+        self.minus = [e.op == "neg" for e in factors]  # code need not turn signs that are turned back
+        factors = [e.args[0] if minus else e for e, minus in zip(factors, self.minus, strict=True)]
+        return [*whole.left, *whole.had, *(-e for e in found[n:]), *found[:n], *factors]
+
+    def corrections(self, factors: Matrix, phi: Sequence[Expr], psi: Sequence[Expr]) -> list[Expr]:
+        """The motions of least kinetic energy that remove residuals of positions and of speeds, (n,) each.
+
+        factors : symbols of L and D^-1 of the elimination, but for their signs
+        """
+        if self.order is None:
+            return []
+        given, n = iter(-e if minus else e for e, minus in zip(factors, self.minus, strict=True)), len(self.speeds)
+        lower: list[dict[int, Expr]] = [{} for _ in self.lower]
+        for k in self.order.nodes:
+            lower[k] = {i: next(given) for i in self.lower[k]}
+        inverse = dict(zip(self.order.nodes, given, strict=True))
+        turns = [inverse.get(k, _ZERO) for k in range(len(lower))]
+        kept = self.order.independent
+        rights = [[-e if on else _ZERO for e, on in zip(rows, kept, strict=True)] for rows in (phi, psi)]
+        return [e for rows in rights for e in substituted(self.order.nodes, lower, turns, [_ZERO] * n + rows)[:n]]
+
+    @property
+    def whole_size(self) -> int:
+        """How many entries of L and D^-1 the elimination has."""
+        return len(self.minus)
 
 
-def _is_independent(left: list[Expr], rho2: list[Expr]) -> bool:
-    """Whether rows are independent at a state drawn at random: not so those across the plane of a linkage."""
-    draw = random.Random(1)
-    names = sorted(free_symbols([*left, *rho2]), key=lambda s: str(s.value))
-    found = evaluate([*left, *rho2], {s: draw.uniform(0.3, 1.2) for s in names})
-    return all(a > 1e-8 * b for a, b in zip(found[: len(left)], found[len(left) :], strict=True))
-
-
-def _direct(W: list[list[Expr]], r: list[Expr], B: list[list[Expr]], g: list[Expr], factored: LDL) -> list[Expr] | None:
-    """What W has left of each row beside those before it, reactions and accelerations, if all rows are independent.
-
-    None where a row can have nothing left of its own.
-    """
-    m, L = len(W), [[_ZERO] * len(W) for _ in W]
-    left: list[Expr] = []
-    inverse: list[Expr] = []
-    for i in range(m):
-        for k in range(i):
-            known = _dot(L[i][:k], [e * d for e, d in zip(L[k][:k], left, strict=False)])
-            L[i][k] = (W[i][k] - known) * inverse[k]
-        left.append(W[i][i] - _dot([e * e for e in L[i][:i]], left))
-        if left[-1] == 0:
-            return None
-        inverse.append(1 / left[-1])
-    y = [-e for e in r]
-    for i in range(m):
-        y[i] = y[i] - _dot(L[i][:i], y[:i])
-    lam = [e * d for e, d in zip(y, inverse, strict=True)]
-    for i in reversed(range(m)):
-        lam[i] = lam[i] - _dot([L[k][i] for k in range(i + 1, m)], lam[i + 1 :])
-    pushed = [e + _dot([row[j] for row in B], lam) for j, e in enumerate(g)]
-    for k in reversed(factored.order):
-        known = _dot(list(factored.lower[k].values()), [pushed[i] for i in factored.lower[k]])
-        pushed[k] = pushed[k] - known
-    return [*left, *lam, *pushed]
+def _reached(row: list[int], order: list[int], lower: list[list[int]]) -> list[int]:
+    """The entries that L^-1 makes of those of a row."""
+    found = set(row)
+    for k in order:
+        if k in found:
+            found.update(lower[k])
+    return sorted(found)
 
 
 def _dot(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:

@@ -23,11 +23,11 @@ from polhode.graph import (
     vector,
 )
 from polhode.kernels.constrained import Constrained, make
-from polhode.kernels.hold import respond, strike
+from polhode.kernels.impose import respond, strike
 from polhode.kernels.machine import Machine
 from polhode.kernels.mode import Switching, make_switching
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
-from polhode.kinematics.actions import acting
+from polhode.kinematics.actions import Acting, acting
 from polhode.kinematics.candidates import Law
 from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
@@ -71,7 +71,8 @@ class Program:
 
     flow      : (t, x, tau, p) -> dx, of a machine without constraints among its speeds, else None
     rates     : (t, x, p) -> qdot
-    residuals : (t, x, p) -> phi, psi and their sizes, None without constraints
+    residuals : (t, x, K, p) -> phi, psi and their sizes, None without constraints; with the elimination K that the
+                factors have also the motions that remove both
     factors   : (t, x, tau, p) -> see `native`, None where there are none
     table     : (t, x, tau, p) -> see `native`, None without constraints among the speeds
     closure   : (t, x, p) -> the table of positions in the speeds v of the joints, None where v is u
@@ -120,7 +121,7 @@ class Program:
             motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
             self.table = self.compiled("table", native.table_rows(motion), forced=True)
             try:
-                self._rows = native.FactorRows(motion, direct=not len(eq.candidates))
+                self._rows = native.FactorRows(motion, self.constraints.holonomic, solved=not len(eq.candidates))
                 self.factors = self.compiled("factors", self._rows.rows, forced=True)
             except ZeroDivisionError:  # links without mass: the table serves them
                 pass
@@ -134,13 +135,21 @@ class Program:
             self.flow = self.compiled("flow", flow, forced=True)
         self.rates = self.moves = self.compiled("rates", [*eq.kinematics.q_dot])
         if len(self.held):
-            self.residuals = self.compiled(
-                "residuals", native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
-            )
+            self.residuals = self._residuals(rows)
         if self.base is not eq.kinematics:
             self.moves = self.compiled("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
             if len(self.held):
                 self.closure = self.compiled("closure", native.closure_rows(self.base, self.held, self._closing))
+
+    def _residuals(self, rows: Acting) -> Function:
+        """Residuals, and the motions that remove them where the factors have an elimination of speeds and rows."""
+        eq, found, count = self.equations, self._rows, len(self.constraints)
+        wanted = native.residual_rows(self.base, self.held, self._closing, rows, eq.u)
+        K = vector([symbol(f"factor {i}") for i in range(max(1, found.whole_size if found else 0))])
+        if found and self.base is eq.kinematics:
+            wanted += found.corrections(K, wanted[:count], wanted[count : 2 * count])
+        self._no_factors = np.zeros(len(K))
+        return self.compiled("residuals", wanted, K=K)
 
     def compiled(
         self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
@@ -197,12 +206,18 @@ class Program:
         more = more or ([] if p.shape[-1] else [0.0])
         return np.concatenate([p, np.broadcast_to(np.array(more, dtype=float), (*p.shape[:-1], len(more)))], axis=-1)
 
+    def left(self, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Residuals of positions and of speeds, then the squares of their sizes, (..., 2 (held + m))."""
+        assert self.residuals is not None
+        found: np.ndarray = self.residuals(t, x, self._no_factors, p)
+        return found[..., : 2 * (len(self.held) + len(self.constraints))]
+
     def measured(self, t: Any, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Residuals of positions and of speeds, (..., held) and (..., m), and the sizes they are measured by."""
         h, m = len(self.held), len(self.constraints)
         p = self.completed(p)
         at = np.asarray(t, dtype=float)[..., None]
-        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.residuals(at, self.whole(x), p)
+        found = np.zeros((*x.shape[:-1], 0)) if self.residuals is None else self.left(at, self.whole(x), p)
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
         return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
 
@@ -382,7 +397,8 @@ class Program:
 
     def _constrained(self, active: Iterable[str] | None) -> Constrained:
         held, found = self.held, self._rows
-        b_index, l_index = (found.b_index, found.l_index) if found else ([], [])
+        indices = {name: getattr(found, f"{name}_index") if found else [] for name in "jbl"}
+        order = found.order if found else None
         made = make(
             rows=len(self.constraints),
             held=len(held),
@@ -391,9 +407,10 @@ class Program:
             nq=len(self.equations.q),
             carried=self._sizes[0],
             moving=self._sizes[1],
-            direct=len(self.constraints) if found and found.direct else 0,
-            b_entries=sum(map(len, b_index)),
-            l_entries=sum(map(len, l_index)),
+            direct=len(self.constraints) if order else 0,
+            alone=sum(order.independent) if order else 0,
+            k_entries=found.whole_size if found else 0,
+            **{f"{name}_entries": sum(map(len, index)) for name, index in indices.items()},
         )
         on = np.array([name in self.holding(active) for name in held.names], dtype=np.int64)
         parts: dict[str, Any] = {"active": on, "closing": on * held.holonomic, "geometric": held.geometric}
@@ -403,9 +420,11 @@ class Program:
         made.places[0]["reacting"] = len(self.candidates) > 0
         parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
         if found:
-            parts |= {"b_start": _starts(b_index), "b_index": [j for row in b_index for j in row]}
-            parts |= {"l_start": _starts(l_index), "l_index": [j for row in l_index for j in row]}
-            parts["order"] = found.order
+            for name, index in indices.items():
+                parts |= {f"{name}_start": _starts(index), f"{name}_index": [j for row in index for j in row]}
+            parts["order"] = found.speeds
+        if order:
+            parts["solved"] = order.independent
         for name, values in parts.items():
             made.view(name)[...] = values
         return made

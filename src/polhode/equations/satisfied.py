@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polhode.graph import Expr, Matrix, as_expr, vector
-from polhode.kernels.hold import LOOSE
+from polhode.kernels.settle import LOOSE
 
 from .program import Program
 
@@ -79,11 +79,10 @@ def residuals(program: Program, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> 
 
     t : (k,); x : (k, n); p : as native code takes it
     """
-    assert program.residuals is not None
     p = program.completed(p)
     if len(x) == 1 and p.ndim == 1:  # the quick way in
-        return Residuals.of(program.residuals(t, program.whole(x[0]), p)[None])
-    return Residuals.of(program.residuals(t[:, None], program.whole(x), p))
+        return Residuals.of(program.left(t, program.whole(x[0]), p)[None])
+    return Residuals.of(program.left(t[:, None], program.whole(x), p))
 
 
 def unsatisfied(program: Program, left: Residuals, holding: Collection[str], speeds: bool = True) -> str | None:

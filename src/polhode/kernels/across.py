@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from .hold import evaluate, forget, settle
+from .hold import evaluate, forget
 from .kernel import helper, inlined
 from .machine import NOT_FINITE, OK
+from .settle import settle
 from .sizing import squares
 from .stepping import Array, Room, combine, copy, first_bad
 from .tableaus import Gauss

@@ -15,18 +15,22 @@ Array = np.ndarray
 
 # sizes: rows among the speeds, these and the embedded ones; speeds, speeds of the joints where they are others,
 # the larger of both; coordinates; entries beside the accelerations, of constraints that move by themselves;
-# rows that native code solves for, too; entries of B and L that are not 0
-SIZES = "rows held n joints most nq carried moving direct b_entries l_entries".split()
+# rows again where native code eliminates them with the speeds, else 0, and how many of them it does; entries of J, B, L
+# and K that are not 0
+SIZES = "rows held n joints most nq carried moving direct alone j_entries b_entries l_entries k_entries".split()
 
 REALS: dict[str, tuple[str, ...]] = {
     # native code: residuals and the squares of the sizes they are measured by
     "phi": ("held",), "psi": ("rows",), "reach2": ("held",), "pace2": ("rows",),
-    # native code: M = L D L^T, B = D^-1 L^-1 J^T, W = J M^-1 J^T; g = D^-1 L^-1 b, r = J M^-1 b + gamma;
-    # D and the diagonal of M; what W_ii could be; minus the speeds of constraints that move by themselves
-    "f_carried": ("carried",), "g": ("n",), "r": ("rows",), "W": ("rows", "rows"), "B": ("b_entries",),
-    "L": ("l_entries",), "pivots": ("n",), "inertias": ("n",), "rho2": ("rows",), "f_moving": ("moving",),
-    # and, where there are few rows, for all of them: what W has left of each beside those before it, reactions, udot
-    "left": ("direct",), "direct_lam": ("direct",), "direct_udot": ("n",),
+    # and the motions that remove those of positions and of speeds, by the elimination of speeds and rows
+    "closing_motion": ("n",), "turn": ("n",),
+    # native code: b, gamma and J; M = L D L^T, D and the diagonal of M; what W_ii could be, W = J M^-1 J^T;
+    # minus the speeds of constraints that move by themselves
+    "f_carried": ("carried",), "f_b": ("n",), "f_gamma": ("rows",), "f_J": ("j_entries",), "L": ("l_entries",),
+    "pivots": ("n",), "inertias": ("n",), "rho2": ("rows",), "f_moving": ("moving",),
+    # and of the elimination of speeds and rows together: what each row has left of its own, and had before other rows
+    # took their parts; reactions and udot; its lower triangle and the inverses of its pivots
+    "left": ("direct",), "had": ("direct",), "direct_lam": ("direct",), "direct_udot": ("n",), "K": ("k_entries",),
     # native code: the equations, and the reference of J
     "t_carried": ("carried",), "M": ("n", "n"), "b": ("n",), "J": ("rows", "n"), "gamma": ("rows",),
     "E2": ("rows", "n"), "t_moving": ("moving",),
@@ -35,6 +39,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "joint_E2": ("held", "joints"),
     # the least of its reference that a row must have of its own
     "least": ("held",),
+    # B = D^-1 L^-1 J^T and W = J M^-1 J^T, where native code does not solve for the rows that hold
+    "B": ("b_entries",), "W": ("rows", "rows"),
     # Cholesky factors and reactions of the rows chosen in W, of all and of those about positions
     "F": ("rows", "rows"), "lam_f": ("rows",), "F_q": ("rows", "rows"), "lam_q": ("rows",),
     # elimination: 1 / sqrt of the inertia of each speed, the size of each row in these units, the table, room
@@ -53,8 +59,10 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows that hold, those of them that are about positions, those with coefficients from geometry;
     # those found independent, of all and of those about positions
     "active": ("held",), "closing": ("held",), "geometric": ("held",), "used": ("held",), "used_q": ("held",),
-    # rows chosen in W; where each row of B and each column of L starts, the speeds of their entries; the order of L
-    "chosen": ("rows",), "chosen_q": ("rows",), "b_start": ("rows +1",), "b_index": ("b_entries",),
+    # rows that native code eliminates with the speeds; rows chosen in W
+    "solved": ("rows",), "chosen": ("rows",), "chosen_q": ("rows",),
+    # where each row of J and B and each column of L starts, the speeds of their entries; the order of L
+    "j_start": ("rows +1",), "j_index": ("j_entries",), "b_start": ("rows +1",), "b_index": ("b_entries",),
     "l_start": ("n +1",), "l_index": ("l_entries",), "order": ("n",),
     # the body that each speed moves, and each speed of the joints where they are others
     "bodies": ("n",), "joint_bodies": ("joints",),
@@ -63,10 +71,10 @@ WHOLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 # whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
-# began, and where its step did; whether the factors are those of a state nearby; rows chosen in them among
-# the speeds and among positions, or one of the next two; rows of the last elimination; ANY; whether no row holds
-# or slides; whether reactions are always wanted
-STATE = "all closing_all rank started nearby count count_q eliminated any idle reacting".split()
+# began, and where its step did; whether the factors are those of a state nearby, whether K is of the rows that hold
+# there, and whether W is of that state; rows chosen in it among the speeds and among positions, or one of the next two;
+# rows of the last elimination; ANY
+STATE = "all closing_all rank started nearby whole known count count_q eliminated any idle reacting".split()
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 

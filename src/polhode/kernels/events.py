@@ -19,8 +19,9 @@ from polhode.compile.invoke import invoke
 
 from .hold import evaluate, reacted
 from .kernel import helper, inlined
-from .machine import GUARDS, LAWS, OK, RESIDUALS
+from .machine import GUARDS, LAWS, OK
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
+from .settle import measure
 from .stepping import Array, Room, between, copy, slope
 from .switch import examine
 from .views import part
@@ -59,7 +60,7 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
     s, v = h.places[0], w.places[0]
     m.time[0] = t
     if s.rows:
-        invoke(m.code[RESIDUALS], m.time, y, m.p, part(h.real, s.phi, 1), m.work)
+        measure(m, h, t, y)
     phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
     lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
     size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)

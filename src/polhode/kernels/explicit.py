@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .hold import evaluate, settle
+from .hold import evaluate
 from .kernel import inlined
 from .machine import NOT_FINITE, OK, rates
+from .settle import settle
 from .sizing import Rule
 from .stepping import Array, Room, combine, combine_here, culprit, first_bad, hermite, weigh
 from .tableaus import Explicit

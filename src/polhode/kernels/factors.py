@@ -1,9 +1,14 @@
-"""Reactions of constraints by the factors of M: M = L D L^T, W = J M^-1 J^T.
+"""Reactions of constraints by factors, of M alone or of M with the rows that hold.
 
-Native code gives, at a state, L and D, B = D^-1 L^-1 J^T and W, and with forces b
-also g = D^-1 L^-1 b and r = J M^-1 b + gamma. Then
+Native code gives, at a state, M = L D L^T; b, gamma and J; and, for all rows of a machine that
+are independent, the elimination of speeds and rows together,
 
-    W lam = -r,   udot = L^-T (g + B lam).
+    [ M  J^T ] [  v   ]   [   b    ]
+    [ J   0  ] [ -lam ] = [ -gamma ].
+
+Where other rows hold, B = D^-1 L^-1 J^T and W = J M^-1 J^T are made here, and with g = D^-1 L^-1 b
+
+    W lam = -(gamma + J L^-T g),   v = L^-T (g + B lam).
 
 A row is independent of those before it where what W has left of it is not small
 beside its reference, the size it could have (`Constraints.reference`), and it
@@ -32,6 +37,39 @@ def is_definite(pivots: Array, inertias: Array) -> bool:
         if not pivots[j] > 1e-13 * inertias[j]:
             return False
     return True
+
+
+@inlined
+def is_whole(left: Array, had: Array, rho2: Array, solved: Array, geometric: Array) -> bool:
+    """Tell whether the rows that native code solves for are independent and the others repeat them, as `choose`."""
+    for i in range(left.size):
+        if solved[i]:
+            if not (left[i] > INDEPENDENT * rho2[i] and left[i] > LOST_DIGITS * had[i]):
+                return False
+        elif not (left[i] <= REPEATED * rho2[i] and (geometric[i] or rho2[i] == 0.0)):
+            return False
+    return True
+
+
+@helper
+def make_responses(
+    J: Array, j_start: Array, j_index: Array, L: Array, l_start: Array, l_index: Array, order: Array,
+    pivots: Array, b_start: Array, b_index: Array, row: Array, B: Array, W: Array,
+) -> None:  # fmt: skip
+    """Write B = D^-1 L^-1 J^T and W = J M^-1 J^T; row (n,) is room."""
+    for i in range(len(W)):
+        for j in range(row.size):
+            row[j] = 0.0
+        for e in range(j_start[i], j_start[i + 1]):
+            row[j_index[e]] = J[e]
+        halve(L, l_start, l_index, order, row)
+        for e in range(b_start[i], b_start[i + 1]):
+            B[e] = row[b_index[e]] / pivots[b_index[e]]
+        for k in range(i + 1):
+            total = 0.0
+            for e in range(b_start[k], b_start[k + 1]):
+                total += B[e] * row[b_index[e]]
+            W[i, k] = W[k, i] = total
 
 
 @helper
@@ -73,10 +111,8 @@ def margin(F: Array, chosen: Array, count: int, rho2: Array) -> float:
 
 
 @helper
-def react(F: Array, chosen: Array, count: int, right: Array, lam: Array) -> None:
-    """Solve W lam = -right on the chosen rows; lam[k] belongs to row chosen[k]."""
-    for k in range(count):
-        lam[k] = -right[chosen[k]]
+def react(F: Array, count: int, lam: Array) -> None:
+    """Solve W x = lam on the chosen rows; lam is overwritten by x."""
     for k in range(count):
         lam[k] *= F[k, k]
         less(lam, F[k], lam[k], k + 1, count)
@@ -105,8 +141,10 @@ def pull(B: Array, start: Array, index: Array, chosen: Array, count: int, lam: A
 def halve(L: Array, start: Array, index: Array, order: Array, out: Array) -> None:
     """out = L^-1 out."""
     for k in order:
-        for e in range(start[k], start[k + 1]):
-            out[index[e]] -= L[e] * out[k]
+        value = out[k]
+        if value != 0.0:
+            for e in range(start[k], start[k + 1]):
+                out[index[e]] -= L[e] * value
 
 
 @helper

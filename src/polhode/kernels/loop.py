@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import across, events, explicit, moreau, stiff
-from .hold import is_pulled_far, start
+from .hold import start
 from .kernel import inlined, kernel
 from .machine import OK, TORN
 from .record import begin, is_due, record
+from .settle import is_pulled_far
 from .sizing import Rule, cause, conclude, judge, place, propose, ready
 from .stepping import DONE, EVENT, FULL, MORE, Array, Room, straight, weigh
 from .tableaus import (

@@ -40,6 +40,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # complementarity: W without what rows that stay equal take up, what is given, reactions, laws, room
     "A": ("rows", "rows"), "b": ("rows",), "c": ("rows",), "found": ("rows",), "mu": ("rows",), "mu_s": ("rows",),
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
+    # where nothing reacts: D^-1 L^-1 b of the speeds, and the accelerations of all rows
+    "g": ("n",), "r": ("rows",),
     # a rate of change
     "rate_room": ("entries",),
 }  # fmt: skip

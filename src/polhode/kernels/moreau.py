@@ -21,11 +21,12 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from .condense import complete, condense, pick
-from .factors import is_definite
-from .hold import factor_at, settle
 from .kernel import helper, inlined
-from .machine import CONTROL, LAWS, NOT_FINITE, RESIDUALS, SINGULAR, rates
+from .machine import CONTROL, LAWS, NOT_FINITE, SINGULAR, rates
 from .mode import EQUAL, HELD, OFF, SLIDES, TANGENT, UNILATERAL
+from .responses import factor as factor_at
+from .responses import free_response
+from .settle import measure, settle
 from .sliding import spread
 from .stepping import Array, Room, copy, fill, first_bad
 from .switch import gather, solve_rows
@@ -51,8 +52,7 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     run.evaluations += 1
 
     # gaps and speeds of rows where the step starts
-    m.time[0] = run.t
-    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, s.phi, 1), m.work)
+    measure(m, h, run.t, x)
     gap = part(w.real, v.value, s.rows)
     copy(part(h.real, s.phi, s.rows), gap)
     copy(part(h.real, s.psi, s.rows), before)
@@ -66,17 +66,17 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     if m.code[CONTROL]:
         invoke(m.code[CONTROL], m.time, y, m.tau)
     factor_at(m, h, y)
-    if not is_definite(part(h.real, s.pivots, s.n), part(h.real, s.inertias, s.n)):
+    if not s.nearby:
         return SINGULAR
     free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
-    copy(part(h.real, s.g, nu), free)
+    free_response(h, free, part(w.real, v.r, s.rows))
     fill(lam, 0.0)
     spread(h, lam, free)
     for j in range(nu):
         free[j] = x[nq + j] + size * free[j]
         y[nq + j] = free[j]
     invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
-    invoke(m.code[RESIDUALS], m.time, y, m.p, part(h.real, s.phi, 1), m.work)
+    measure(m, h, middle, y)
     carried = part(h.real, s.f_carried, s.carried)
     for i in range(nq, s.carried):
         y[i + nu] = x[i + nu] + size * carried[i]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .hold import forget, settle
+from .hold import forget
 from .kernel import helper, inlined
 from .machine import OK
+from .settle import settle
 from .stepping import Array, Room, between, copy
 
 

@@ -20,7 +20,7 @@ from .kernel import helper
 from .linear import factor, solve
 from .machine import LAWS, RESIDUALS
 from .mode import HELD, SLIDES
-from .stepping import copy
+from .responses import free_response
 from .views import part, square
 
 Array = np.ndarray
@@ -54,11 +54,12 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
     s, v = h.places[0], w.places[0]
     rows = s.rows
     invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
-    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, s.phi, 1), m.work)
+    invoke(m.code[RESIDUALS], m.time, x, part(h.real, s.K, 1), m.p, part(h.real, s.phi, 1), m.work)
+    free_response(h, udot, part(w.real, v.r, rows))
     mode, size, of = part(w.whole, v.mode, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     bound, lam, d = part(w.real, v.bound, rows), part(w.real, v.lam, rows), part(w.real, v.part, rows)
     aim(h, w, part(w.real, v.slip, rows), d)
-    W, r, rho2 = square(h.real, s.W, rows, rows), part(h.real, s.r, rows), part(h.real, s.rho2, rows)
+    W, r, rho2 = square(h.real, s.W, rows, rows), part(w.real, v.r, rows), part(h.real, s.rho2, rows)
     which, many = part(w.whole, v.which, rows), 0
     for i in range(rows):
         lam[i] = 0.0
@@ -95,7 +96,6 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
         if mode[i] == SLIDES and size[i] > 0 and of[i] >= 0:
             for j in range(i, i + size[i]):
                 lam[j] = -bound[i] * d[j] * lam[of[i]]
-    copy(part(h.real, s.g, s.n), udot)
     spread(h, lam, udot)
     return True
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from polhode.compile.invoke import invoke
 
-from .factors import halve
-from .hold import accelerate, carry, push_back, room
+from .hold import accelerate, carry
 from .kernel import helper, inlined
 from .machine import CONTROL, SLOPES
+from .responses import respond_to
 from .stepping import Array, Room, copy, fill, first_bad
 from .views import part
 
@@ -55,44 +55,23 @@ def _free(m: Any, x: Array, rate: Array, slopes: Array, J: Array, drift: Array) 
 
 @helper
 def _held(m: Any, h: Any, x: Array, rate: Array, slopes: Array, y: Array, J: Array, drift: Array) -> bool:
-    """Those of a machine with constraints, by the factors of M and the rows that were chosen in W.
-
-    M dudot = dR + J^T dlam, J dudot + dS = 0: with y = L^-1 dR, W dlam = -(dS + B^T y), dudot = L^-T (D^-1 y + B dlam).
-    """
+    """Those of a machine with constraints, by the factors at hand: M dudot = dR + J^T dlam, J dudot + dS = 0."""
     s = h.places[0]
-    if not accelerate(m, h, x, y[: m.nu], True):
-        return False
-    F, lam, chosen = room(h, s.F, s.lam_f, s.chosen)
     reactions, moving = part(h.real, s.lam, s.rows), part(h.real, s.f_moving, s.moving)
-    fill(reactions, 0.0)
-    for k in range(s.count):
-        reactions[chosen[k]] = lam[k]
+    if not accelerate(m, h, x, y[: m.nu], reactions, True):
+        return False
     invoke(m.code[SLOPES], m.time, x, rate, reactions, m.tau, m.p, slopes, m.work)
-
-    L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
-    B, start_b, index_b = (
-        part(h.real, s.B, s.b_entries),
-        part(h.whole, s.b_start, s.rows + 1),
-        part(h.whole, s.b_index, s.b_entries),
-    )
-    pivots = part(h.real, s.pivots, s.n)
     for c in range(m.counted + 1):
         row, column = slopes[c], J[c] if c < m.counted else drift
-        dR, dS = part(row, s.carried, s.n), part(row, s.carried + s.n, s.rows)
-        own = part(row, s.carried + s.n + s.rows, s.moving)
-        halve(L, start_l, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), dR)
-        udot = column[m.nq : m.nq + m.nu]
-        for j in range(s.n):
-            udot[j] = dR[j] / pivots[j]
-        for i in range(s.rows):
-            for e in range(start_b[i], start_b[i + 1]):
-                dS[i] += B[e] * dR[index_b[e]]
-        push_back(h, F, chosen, s.count, dS, lam, udot)
+        dS, own = part(row, s.carried + s.n, s.rows), part(row, s.carried + s.n + s.rows, s.moving)
+        udot, lam = column[m.nq : m.nq + m.nu], part(h.real, s.basis, s.rows)
+        copy(part(row, s.carried, s.n), udot)
+        respond_to(h, udot, dS, lam)
         carry(m, row[: s.carried], column)
         if s.moving:
             power = 0.0
-            for k in range(s.count):
-                power += lam[k] * moving[chosen[k]] + reactions[chosen[k]] * own[chosen[k]]
+            for i in range(s.rows):
+                power += lam[i] * moving[i] + reactions[i] * own[i]
             column[column.size - 1] = power
     return _finished(m, J, drift)
 

@@ -21,12 +21,14 @@ from polhode.compile.invoke import invoke
 from . import complementarity as lcp
 from . import modes as few_modes
 from .condense import complete, condense, pick
-from .factors import is_definite
-from .hold import LOOSE, evaluate, factor_at, reacted, settle
+from .hold import evaluate, reacted
 from .kernel import helper, inlined, kernel
 from .linear import factor, solve
-from .machine import CAPTURE, CONTROL, LAWS, OK, RESIDUALS, SINGULAR
+from .machine import CAPTURE, CONTROL, LAWS, OK, SINGULAR
 from .mode import EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
+from .responses import factor as factor_at
+from .responses import free_response
+from .settle import LOOSE, measure, settle
 from .sliding import spread
 from .stepping import copy, fill
 from .views import part, square
@@ -67,7 +69,9 @@ def resolve(m: Any, t: float, x: Array) -> int:
     status = _command(m, h, w, t, x)
     if status == OK:
         factor_at(m, h, x)
-        if not is_definite(part(h.real, s.pivots, s.n), part(h.real, s.inertias, s.n)):
+        if s.nearby:
+            free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
+        else:
             status = SINGULAR
     if status == OK:
         invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
@@ -120,7 +124,7 @@ def _command(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         for k in range(v.captures):
             if wanted[owner[k]] > 0:
                 m.p[v.captured_at + k] = captured[k]
-    invoke(m.code[RESIDUALS], m.time, x, m.p, part(h.real, s.phi, 1), m.work)
+    measure(m, h, t, x)
     phi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.reach2, s.held)
     for i in range(s.rows):
         if kind[i] == EQUAL and wanted[group[i]] > 0 and phi[i] * phi[i] > LOOSE * LOOSE * reach2[i]:
@@ -286,7 +290,7 @@ def _apply(h: Any, w: Any, lam: Array, u: Array) -> None:
 def _bounce(h: Any, w: Any, i: int, t: float) -> float:
     """The restitution of a row; 0 where it would bounce less than can be seen, and then when it comes to rest."""
     s, v = h.places[0], w.places[0]
-    e, psi, pressed = w.real[v.restitution + i], h.real[s.psi + i], -h.real[s.r + i]
+    e, psi, pressed = w.real[v.restitution + i], h.real[s.psi + i], -w.real[v.r + i]
     if not e > 0.0:
         return 0.0
     if e * abs(psi) < np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[s.reach2 + i])):
@@ -329,6 +333,7 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
     s, v = h.places[0], w.places[0]
     rows = s.rows
     factor_at(m, h, x)
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
     invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
     kind, size, of = part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     mode, closed, group = part(w.whole, v.mode, rows), part(w.whole, v.closed, rows), part(w.whole, v.group, rows)
@@ -385,7 +390,7 @@ def _prepared(h: Any, w: Any, many: int, every: int) -> float:
     """
     s, v = h.places[0], w.places[0]
     rows = s.rows
-    W, r, equal = square(h.real, s.W, rows, rows), part(h.real, s.r, rows), part(w.whole, v.equal, rows)
+    W, r, equal = square(h.real, s.W, rows, rows), part(w.real, v.r, rows), part(w.whole, v.equal, rows)
     which, F, X = part(w.whole, v.which, every), square(w.real, v.F, rows, rows), square(w.real, v.X, rows, rows)
     whole, b = square(w.real, v.A, every, every), part(w.real, v.b, every)
     condense(W, r, equal, v.equals, F, which, every, X, part(w.real, v.y, rows), whole, b)
@@ -512,6 +517,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
     kind, size, of, mode = (part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows),
                             part(w.whole, v.mode, rows))  # fmt: skip
     equal, which, grip = part(w.whole, v.equal, rows), part(w.whole, v.which, rows), part(w.real, v.grip, rows)
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, rows))
     equals, many = 0, 0
     for i in range(rows):
         if kind[i] == EQUAL and mode[i] == HELD:

@@ -9,7 +9,7 @@ import numpy as np
 
 from polhode.equations import Dynamics, formulate
 from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
-from polhode.kernels.hold import LOOSE
+from polhode.kernels.settle import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.equations.satisfied import residuals, unsatisfied
-from polhode.kernels.hold import evaluate, settle
+from polhode.kernels.hold import evaluate
 from polhode.kernels.machine import OK, Machine
+from polhode.kernels.settle import settle
 
 
 def begin(program: Program, machine: Machine, t: float, x: np.ndarray) -> None:

@@ -12,7 +12,8 @@ from scipy.integrate import quad
 
 import polhode as ph
 from polhode.equations.program import MOST, Program, program_of
-from polhode.kernels.hold import evaluate, settle
+from polhode.kernels.hold import evaluate
+from polhode.kernels.settle import settle
 from tests import mechanisms
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Stopped:polhode.simulate.warning.SimulationWarning")
