@@ -61,6 +61,16 @@ def fourbar() -> Any:
     return ph.formulate(build.build()).compile()
 
 
+def bouncing() -> Any:
+    """A machine whose constraints come and go: a disc that falls on a plane, bounces, slides and rolls."""
+    build = ph.Builder("disc", gravity=(0, 0, -9.81))
+    build.body("along x", joint=ph.prismatic("x", name="x"), mass=0)
+    build.body("along z", parent="along x", joint=ph.prismatic("z", name="z"), mass=0)
+    build.body("disc", parent="along z", joint=ph.revolute("y", name="a"), mass=1, inertia=(0.1, 0.1, 0.1))
+    build.contact("disc", shape="disc", radius=0.1, restitution=0.1, friction=0.3)
+    return ph.formulate(build.build()).compile()
+
+
 def runs() -> None:
     """Call every kernel that a simulation may call, with arguments of every layout."""
     for dynamics in (pendulum(), fourbar()):
@@ -71,6 +81,9 @@ def runs() -> None:
             ph.simulate(dynamics, q, u, 0.01, method=method, step=0.005)
             ph.simulate_many(dynamics, [q, q], [u, u], 0.01, method=method, step=0.005)
     ph.simulate(dynamics, q, u, 0.01, reacting=True)
+    disc = bouncing()
+    ph.simulate(disc, {"z": 0.11}, {"x_dot": 1.0}, 0.3, reacting=True, switches=ph.when("x", engage="contact disc"))
+    ph.simulate(disc, {"z": 0.11}, {"x_dot": 1.0}, 0.3, method="moreau", step=0.005)
     dynamics.impulse(q, u)
 
 
