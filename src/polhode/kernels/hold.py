@@ -135,14 +135,15 @@ def accelerate(m: Any, h: Any, x: np.ndarray, udot: np.ndarray, lam: np.ndarray,
 
 @inlined
 def _solved(h: Any, udot: np.ndarray, lam: np.ndarray, settled: bool) -> bool:
-    """Write the accelerations and reactions by the factors at hand; False where these do not tell which rows hold."""
+    """Write the accelerations, and reactions that do work, by the factors at hand; False where these do not tell."""
     s = h.places[0]
     if s.whole and (settled or s.alone <= s.rank):
         if settled:
             s.rank = s.alone
             h.real[s.margin] = least_left(h)
         copy(part(h.real, s.direct_udot, s.n), udot)
-        copy(part(h.real, s.direct_lam, s.rows), lam)
+        if s.moving:
+            copy(part(h.real, s.direct_lam, s.rows), lam)
         return True
     return _chosen(h, udot, lam, settled)
 

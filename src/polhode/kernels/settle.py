@@ -59,7 +59,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
         pulled[i] = -x[i]
     measure(m, h, t, x)
     off, aslant = _furthest(h, True, False), _furthest(h, False, False)
-    stuck = 0
+    stuck, fall_q, fall_u = 0, np.inf, np.inf
     for _ in range(30):
         if off <= EXACT and aslant <= ALONG:
             break
@@ -87,9 +87,15 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
             for i in range(m.nq):
                 x[i] += moved[i]
             bring_to_length(m, x)
+        # what falls as it did before to less than rounding is not measured again
+        if max(off, aslant) <= NEAR:
+            left_q, left_u = (off * fall_q, COUPLED * off) if off > EXACT else (0.0, 0.0)
+            if left_q <= 0.1 * EXACT and left_u + aslant * fall_u <= 0.1 * ALONG:
+                break
         measure(m, h, t, x)
         before, slant = off, aslant
         off, aslant = _furthest(h, True, False), _furthest(h, False, False)
+        fall_q, fall_u = off / before, aslant / slant
         if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, COUPLED * before, NEAR):
             s.nearby = 0
         if off > 0.5 * before and aslant > 0.5 * slant:  # rounding, or no way there
