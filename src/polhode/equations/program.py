@@ -24,7 +24,7 @@ from polhode.graph import (
 )
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.impose import respond, strike
-from polhode.kernels.machine import Machine
+from polhode.kernels.machine import GUARDS, Machine
 from polhode.kernels.mode import Switching, make_switching
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
@@ -108,38 +108,68 @@ class Program:
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
         D = damping_matrix(eq.kinematics) if stepping else None
 
-        self.flow: Function | None = None
-        self.factors: Function | None = None
-        self.table: Function | None = None
-        self.residuals: Function | None = None
-        self.closure: Function | None = None
-        self._rows: native.FactorRows | None = None
         self._sizes = (len(carried), len(rows.moving))
-        self._parts = (tau, carried, rows)
-        if len(self.constraints):
-            M = eq.M if D is None else eq.M + D * _STEP
-            motion = native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
-            self.table = self.compiled("table", native.table_rows(motion), forced=True)
-            try:
-                self._rows = native.FactorRows(motion, self.constraints.holonomic, solved=not len(eq.candidates))
-                self.factors = self.compiled("factors", self._rows.rows, forced=True)
-            except ZeroDivisionError:  # links without mass: the table serves them
-                pass
-        if not len(eq.constraints):
-            nq = len(eq.q)
-            udot = accelerations(eq, tau, None if D is None else D * _STEP)
-            if D is not None and "own" in powers:
-                carried[-1] = carried[-1] + _lost(D, eq.u, udot)
-            flow = [*carried[:nq], *udot, *carried[nq:]]
-            flow += [as_expr(0)] * (len(self.x) - len(flow))  # the work of what does not hold
-            self.flow = self.compiled("flow", flow, forced=True)
-        self.rates = self.moves = self.compiled("rates", [*eq.kinematics.q_dot])
-        if len(self.held):
-            self.residuals = self._residuals(rows)
-        if self.base is not eq.kinematics:
-            self.moves = self.compiled("moves", [*self.base.q_dot], x=vector([*eq.q, *self.base.u]))
-            if len(self.held):
-                self.closure = self.compiled("closure", native.closure_rows(self.base, self.held, self._closing))
+        self._parts, self._D, self._powers = (tau, carried, rows), D, powers
+
+    # native code, each part made when it is first needed
+
+    @cached_property
+    def flow(self) -> Function | None:
+        eq, D, (tau, carried, _) = self.equations, self._D, self._parts
+        if len(eq.constraints):
+            return None
+        nq, carried = len(eq.q), [*carried]
+        udot = accelerations(eq, tau, None if D is None else D * _STEP)
+        if D is not None and "own" in self._powers:
+            carried[-1] = carried[-1] + _lost(D, eq.u, udot)
+        flow = [*carried[:nq], *udot, *carried[nq:]]
+        flow += [as_expr(0)] * (len(self.x) - len(flow))  # the work of what does not hold
+        return self.compiled("flow", flow, forced=True)
+
+    @cached_property
+    def _motion(self) -> native.Motion:
+        eq, D, (tau, carried, rows) = self.equations, self._D, self._parts
+        return native.Motion(M=eq.M if D is None else eq.M + D * _STEP, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
+
+    @cached_property
+    def table(self) -> Function | None:
+        if not len(self.constraints):
+            return None
+        return self.compiled("table", native.table_rows(self._motion), forced=True)
+
+    @cached_property
+    def _rows(self) -> native.FactorRows | None:
+        """The factors as expressions; None for links without mass, which the table serves."""
+        if not len(self.constraints):
+            return None
+        try:
+            return native.FactorRows(self._motion, self.constraints.holonomic, solved=not len(self.candidates))
+        except ZeroDivisionError:
+            return None
+
+    @cached_property
+    def factors(self) -> Function | None:
+        return None if self._rows is None else self.compiled("factors", self._rows.rows, forced=True)
+
+    @cached_property
+    def rates(self) -> Function:
+        return self.compiled("rates", [*self.equations.kinematics.q_dot])
+
+    @cached_property
+    def moves(self) -> Function:
+        if self.base is self.equations.kinematics:
+            return self.rates
+        return self.compiled("moves", [*self.base.q_dot], x=vector([*self.equations.q, *self.base.u]))
+
+    @cached_property
+    def closure(self) -> Function | None:
+        if self.base is self.equations.kinematics or not len(self.held):
+            return None
+        return self.compiled("closure", native.closure_rows(self.base, self.held, self._closing))
+
+    @cached_property
+    def residuals(self) -> Function | None:
+        return self._residuals(self._acting) if len(self.held) else None
 
     def _residuals(self, rows: Acting) -> Function:
         """Residuals, and the motions that remove them where the factors have an elimination of speeds and rows."""
@@ -318,16 +348,19 @@ class Program:
         implicit: bool = False,
         switched: bool = False,
         guards: tuple[Function | None, int] = (None, 0),
+        idle: bool = False,
     ) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
 
         implicit : whether derivatives will be needed
         switched : whether constraints come and go; guards : conditions that are watched beside them, and how many
+        idle     : whether no row will hold or slide, so that code for rows is not needed
         """
-        codes = [
-            self.flow, self.rates, self.residuals, self.factors, self.table, self.closure, self.moves,
-            self.slopes if implicit else None, self.laws_of_rows, self.capture, guards[0],
-        ]  # fmt: skip
+        codes = [self.flow, self.rates, None, None, None, None, self.moves, self.slopes if implicit else None]
+        codes += [None, None, guards[0]]
+        if not idle:
+            codes[2:6] = self.residuals, self.factors, self.table, self.closure
+            codes[8:10] = self.laws_of_rows, self.capture
         addresses = [f.address if f is not None else 0 for f in codes]
         return Machine(
             nq=len(self.equations.q),
@@ -339,9 +372,22 @@ class Program:
             units=np.array(self.quaternions(), dtype=np.int64),
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
-            constrained=self._constrained(active) if len(self.held) or switched else None,
+            constrained=self._constrained(active) if (len(self.held) or switched) and not idle else None,
             switching=self._switching(guards[1]) if switched else None,
         )
+
+    def light(self, whole: Machine, gaps: Sequence[int], guards: tuple[Function, int]) -> Machine:
+        """The machine while no row holds or slides: it only watches gaps of rows, and guards.
+
+        It shares forces, parameters and room with the whole machine.
+        """
+        code = whole.code.copy()
+        code[GUARDS] = guards[0].address
+        watch = make_switching(rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x))
+        watch.places[0]["losses"], watch.places[0]["fresh"] = -1, 1
+        watch.view("sign")[: len(gaps)], watch.view("way")[: len(gaps)] = 1, -1
+        work = np.zeros(max(whole.work.size, guards[0].work_size))
+        return whole._replace(code=code, work=work, constrained=None, switching=watch)
 
     def _switching(self, guards: int) -> Switching:
         """Room for a mode of constraints that come and go, and for guards."""

@@ -57,15 +57,35 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
 
     forces : whether reactions at the state are known; else they are left out
     """
-    s, v = h.places[0], w.places[0]
+    v = w.places[0]
     m.time[0] = t
-    if s.rows:
-        measure(m, h, t, y)
+    _of_rows(m, h, w, t, y, value, rate, forces)
+    if v.guards:
+        guard, guard_rate = part(w.real, v.guard, v.guards), part(w.real, v.guard_rate, v.guards)
+        invoke(m.code[GUARDS], m.time, y, dy, m.p, guard, m.work)
+        sign = part(w.whole, v.sign, v.guards)
+        for k in range(v.guards):
+            value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
+
+
+@inlined
+def _of_rows(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: Array, forces: bool) -> None:
+    if h is not None:
+        _row_values(m, h, w, t, y, value, rate, forces)
+
+
+@helper
+def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: Array, forces: bool) -> None:
+    """The same of rows."""
+    s, v = h.places[0], w.places[0]
+    if s.rows == 0:
+        return
+    measure(m, h, t, y)
     phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
     lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
     size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)
     most, doubtful = 0.0, False
-    if forces and s.rows:
+    if forces:
         invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
         for i in range(s.rows):
             most = max(most, abs(lam[i]))
@@ -91,13 +111,6 @@ def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array,
             doubtful = doubtful or value[i] < -least[i]
     if doubtful and is_redundant(h, w):
         examine(h, w, value)
-    if v.guards:
-        guard, guard_rate = part(w.real, v.guard, v.guards), part(w.real, v.guard_rate, v.guards)
-        invoke(m.code[GUARDS], m.time, y, dy, m.p, guard, m.work)
-        sign = part(w.whole, v.sign, v.guards)
-        for k in range(v.guards):
-            value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
-            w.real[v.least + v.rows + k] = 0.0
 
 
 @helper
@@ -145,8 +158,7 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
         if status != OK:
             return int(status)
         run.arrived = int(last > 0)
-    if v.sliding == 0:
-        reacted(h, w)
+    _note(h, w)
     n = v.rows + v.guards
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     _values(m, h, w, run.end, y, rate, value, rates, True)
@@ -155,13 +167,27 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
         if _is_crossed(w, k) or _may_dip(w, k, run.h):
             run.event = 1
     if not run.event:
-        _turn(m, h, w)
+        _turn(h, w)
     return OK
 
 
-@helper
-def _turn(m: Any, h: Any, w: Any) -> None:
+@inlined
+def _note(h: Any, w: Any) -> None:
+    """Note the reactions at the state that was evaluated last."""
+    if h is not None and w.places[0].sliding == 0:
+        reacted(h, w)
+
+
+@inlined
+def _turn(h: Any, w: Any) -> None:
     """Bring directions of slides, and signs of guards that were crossed the other way, up to date."""
+    if h is not None:
+        _turn_slides(h, w)
+    _turn_guards(w)
+
+
+@helper
+def _turn_slides(h: Any, w: Any) -> None:
     s, v = h.places[0], w.places[0]
     mode, size, psi, slip = (
         part(w.whole, v.mode, s.rows),
@@ -174,6 +200,11 @@ def _turn(m: Any, h: Any, w: Any) -> None:
             fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
             if fast > 0.0:
                 slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
+
+
+@helper
+def _turn_guards(w: Any) -> None:
+    v = w.places[0]
     sign, value = part(w.whole, v.sign, v.guards), part(w.real, v.value, v.rows + v.guards)
     for k in range(v.guards):
         if value[v.rows + k] < 0.0:
@@ -233,8 +264,7 @@ def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k:
         run.evaluations += 1
         if evaluate(m, t, y, dy, False) != OK:
             return -NEVER
-        if v.sliding == 0:
-            reacted(h, w)
+        _note(h, w)
     _values(m, h, w, t, y, dy, part(w.real, v.value, n), part(w.real, v.rate, n), forces)
     return float(w.real[v.value + k])
 

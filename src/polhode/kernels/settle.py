@@ -149,7 +149,7 @@ def _furthest(h: Any, positions: bool, repeated: bool) -> float:
             if not squared <= 1e-200:
                 ratio = squared / size2[i]
                 worst = max(worst, ratio) if ratio == ratio else np.inf
-    return float(np.sqrt(worst))
+    return np.float64(np.sqrt(worst))  # where kernels run as Python, 0 / 0 is no error either
 
 
 @helper
