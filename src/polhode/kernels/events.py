@@ -220,7 +220,7 @@ def _counts(w: Any, k: int) -> bool:
     if k < v.rows:
         return True
     way, sign = w.whole[v.way + k - v.rows], w.whole[v.sign + k - v.rows]
-    return bool(way == 0 or way == -sign)
+    return bool(way in (0, -sign))
 
 
 @helper
@@ -361,7 +361,7 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
             return True
         run.arrived = int(last > 0)
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
-    if v.cause != CLOSED and v.cause != GUARD:
+    if v.cause not in (CLOSED, GUARD):
         return True
     _values(m, h, w, run.end, y, rate, value, rates, False)
     if abs(value[k]) <= 0.01 * w.real[v.least + k] or not rates[k] < 0.0:

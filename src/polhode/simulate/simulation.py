@@ -15,7 +15,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
 from polhode.kernels.loop import advance, room_of
-from polhode.kernels.machine import NOT_FINITE, Machine
+from polhode.kernels.machine import CONTROL, NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
@@ -30,6 +30,7 @@ from .start import begin
 from .switchboard import Switchboard, SwitchError
 from .switches import At, When, checked_switches, guard_of
 from .warning import SimulationWarning, warn
+from .watch import Watch, idle_mode, idle_start, may_wait
 from .watching import watching
 
 _SETTABLE = ("q", "u", "z", "tau")
@@ -80,7 +81,12 @@ class Simulation:
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
         self._switches, self._implicit = checked_switches(switches), implicit
         switched = bool(len(self._program.candidates) or self._switches or chosen.rule.whole)
-        self._machine = self._made(self._inputs.constant, values, self._switches, switched)
+        waits = switched and not self._switches and not chosen.rule.whole and may_wait(self._program)
+        self._machine = (
+            self._program.machine(self._inputs.constant, values, implicit=implicit, idle=True)
+            if waits
+            else self._made(self._inputs.constant, values, self._switches, switched)
+        )
         self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -92,12 +98,15 @@ class Simulation:
         self._x = self._program.unit(x)
         begin(self._program, self._machine, t0, self._x)
         self._board: Switchboard | None = None
-        self._running = False
+        self._running, self._now.halt = False, 0
         self._still, self._last_event, self._switch_failure = 0, -np.inf, ""
-        if switched:
-            self._board = Switchboard(self._program, self._machine, self._x, self._switches)
-            self._check_open()
-            self._board.start(t0)
+        self._watch: Watch | None = None
+        self._light = False  # whether the light machine is in use
+        self._advance: Callable[[], int]
+        if switched and not chosen.rule.whole and self._program.flow is not None:
+            self._watch = Watch(self._program, self._machine, self._switches)
+        if switched and not (waits and self._watch is not None and self._watch.is_open(t0, self._x)):
+            self._wake()
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
@@ -105,7 +114,7 @@ class Simulation:
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
         self._bind()
         self._now.stop = t0
-        self._each()
+        self._advance()
         self._stepping = self._changed = False  # whether `step` can go on at once; whether the state was set
         self._samples, self._since, self._seconds = 0, self.t, 0.0
         self._outcome: Outcome | None = None
@@ -199,17 +208,25 @@ class Simulation:
     @property
     def active(self) -> tuple[str, ...]:
         """The constraints that hold or slide now, by name."""
-        return tuple(self._program.groups) if self._board is None else self._board.active()
+        if self._board is None:
+            return () if self._watch is not None else tuple(self._program.groups)
+        return self._board.active()
 
     @property
     def mode(self) -> dict[str, str]:
         """What every constraint does now, in a word: see `Event`."""
-        return dict.fromkeys(self._program.groups, "engaged") if self._board is None else self._board.mode()
+        if self._board is None:
+            return (
+                idle_mode(self._program) if self._watch is not None else dict.fromkeys(self._program.groups, "engaged")
+            )
+        return self._board.mode()
 
     @property
     def events(self) -> Events:
         """What happened so far."""
-        return Events(() if self._board is None else self._board.events)
+        if self._board is None:
+            return Events((idle_start(self._program, self._t0),) if self._watch is not None else ())
+        return Events(self._board.events)
 
     def engage(self, *names: str) -> None:
         """Engage constraints: at once, or, called while it runs by a control or another thread, after the step in hand.
@@ -264,6 +281,7 @@ class Simulation:
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
         now.rated, now.tries, now.error = 0, 0, 0.0
+        self._select()
         return found
 
     def _switched(self) -> Switchboard:
@@ -273,9 +291,52 @@ class Simulation:
                 raise KeyError(
                     "The model has no constraint that could be engaged or released. Declare one with a name."
                 )
-            self._rewire([])
+            self._wake() if self._watch is not None else self._rewire([])
         assert self._board is not None
         return self._board
+
+    def _wake(self, met: Events | None = None) -> None:
+        """Have the whole machine, with the code of rows that may hold and slide.
+
+        met : what happened before, where the light machine met an event; then the mode is that in which nothing holds
+        """
+        old = self._machine
+        if old.constrained is None:
+            made = self._made(old.tau, old.p, self._switches, True)
+            made.code[CONTROL] = old.code[CONTROL]
+            self._machine = made._replace(tau=old.tau, p=old.p, time=old.time)
+        self._board = Switchboard(self._program, self._machine, self._x, self._switches)
+        if met is None:
+            self._check_open()
+            self._board.start(self.t)
+        else:
+            self._board.events = list(met)
+        if hasattr(self, "_chosen"):
+            self._bind()
+
+    def _select(self) -> None:
+        """Go on with the light machine where no row holds or slides, else with the whole one."""
+        whole = self._machine.constrained
+        idle = self._board is None or (whole is not None and bool(whole.places[0]["idle"]))
+        light = self._watch is not None and idle
+        if light and self._board is not None:
+            self._watch.follow(self._board)  # type: ignore[union-attr]
+        if light != self._light:
+            self._light = light
+            self._advance = self._taken()
+
+    def _taken(self) -> Callable[[], int]:
+        """The loop that takes steps of the machine in use, and records them as it is to."""
+        if self._now.every:
+            place = self._recording.t, self._recording.x
+        else:
+            place = self._grid, self._rows
+        machine = self._watch.machine if self._light and self._watch is not None else self._machine
+        key = self._light, id(place[0])
+        if key not in self._bound:
+            room = self._room
+            self._bound[key] = advance.bind(self._chosen, machine, self._record, self._x, *place, room)
+        return self._bound[key]
 
     def _made(self, tau: Any, p: Any, switches: Sequence[At | When], switched: bool) -> Machine:
         """A machine that knows what is watched."""
@@ -297,18 +358,18 @@ class Simulation:
             self._board.take_over(before)
         self._board.start(self.t, quiet=before is not None)
         self._switches = switches
+        if self._watch is not None or (self._program.flow is not None and not self._chosen.rule.whole):
+            self._watch = Watch(self._program, self._machine, switches)
         self._bind()
 
     def _bind(self) -> None:
         """Lay out the loop for the machine."""
-        chosen, machine, record, state = self._chosen, self._machine, self._record, self._x
-        room = room_of(chosen, state.size, self._program.sloping if self._implicit else (0, 0))
-
-        def loop(grid: np.ndarray, rows: np.ndarray) -> Callable[[], int]:
-            return advance.bind(chosen, machine, record, state, grid, rows, room)
-
-        self._loop, self._each = loop, loop(self._recording.t, self._recording.x)
-        self._advance = self._each
+        slopes = self._program.sloping if self._implicit else (0, 0)
+        self._room = room_of(self._chosen, self._x.size, slopes)
+        self._bound: dict[tuple[bool, int], Callable[[], int]] = {}
+        whole = self._machine.constrained
+        self._light = self._watch is not None and (whole is None or bool(whole.places[0]["idle"]))
+        self._advance = self._taken()
 
     def _check_open(self) -> None:
         """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
@@ -348,7 +409,7 @@ class Simulation:
             self._flush()
             status = self._advance()
         self._raise_failure()
-        if self._board is not None:
+        if self._board is not None or status == EVENT:
             status = self._switch_now(status)
             self._stepping = False
         if status not in (MORE, DONE):
@@ -419,7 +480,7 @@ class Simulation:
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
             self._raise_failure()
-            if self._board is not None:
+            if self._board is not None or status == EVENT:
                 status = self._switch_now(status)
                 if status == ENDED:
                     return status
@@ -445,8 +506,15 @@ class Simulation:
 
         ENDED where what a run was to wait for happened.
         """
+        if status == EVENT and self._light and self._watch is not None:
+            if self._board is None:
+                self._wake(self.events)
+                self._light = True
+            assert self._board is not None
+            self._watch.pass_on(self._board)
         board = self._board
-        assert board is not None
+        if board is None:
+            return status
         try:
             if status == EVENT:
                 self._still = self._still + 1 if self._now.t <= self._last_event else 0
@@ -501,17 +569,19 @@ class Simulation:
         if grid is None:
             if not known:
                 self._recording.add(*here)
-            self._advance = self._each
+            self._advance = self._taken()
             return
         self._grid = grid[grid > self.t] if known else grid
         self._rows = np.zeros((len(self._grid), self._x.size))
         self._now.every = 0
-        self._advance = self._loop(self._grid, self._rows)
+        self._bound = {key: loop for key, loop in self._bound.items() if key[1] == id(self._recording.t)}
+        self._advance = self._taken()
 
     def _close(self, status: int) -> None:
         """Take what was recorded, with the state where the run stopped short."""
         self._flush()
-        self._now.every, self._advance = 1, self._each
+        self._now.every = 1
+        self._advance = self._taken()
         if status != DONE and self._recording.last < self.t:
             self._recording.add(np.array([self.t]), self._x[None])
 
@@ -534,7 +604,7 @@ class Simulation:
         t, x = self._recording.states()
         m, tau = len(program.equations.constraints), self._along(t, x, self._recording.forces(machine.tau))
         residuals = None
-        if len(program.held):
+        if m or len(program.held) > len(program.constraints):
             phi, psi, _, _ = program.measured(t, x, machine.p)
             rest = np.where(program.constraints.holonomic, phi[:, : len(program.constraints)], psi)
             residuals = np.hstack([rest[:, :m], phi[:, len(program.constraints) :]])

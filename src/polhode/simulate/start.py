@@ -13,7 +13,7 @@ from polhode.kernels.settle import settle
 
 def begin(program: Program, machine: Machine, t: float, x: np.ndarray) -> None:
     """Check that a state satisfies the constraints, and settle it."""
-    if machine.constrained is None:
+    if machine.constrained is None or not len(program.held):
         return
     left = residuals(program, np.array([t]), x[None], machine.p)
     on = machine.constrained.view("active")

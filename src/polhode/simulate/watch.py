@@ -1,0 +1,83 @@
+"""A machine while none of its constraints holds or slides: only what may end that is watched.
+
+Robots from files have stops, which few runs reach. Until then they move as free trees do, and the code
+of their rows is not even made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from polhode.equations.program import Program
+from polhode.kernels.machine import Machine
+from polhode.kernels.mode import CLOSED, GUARD
+from polhode.kinematics.candidates import UNILATERAL
+from polhode.trajectory.events import OPEN, RELEASED, Event
+
+from .switchboard import Switchboard
+from .switches import At, When, guard_of
+
+NEAR = 1e-7  # m, rad: what is closer at the start is looked at more closely
+NARROW = 1e-11  # m, rad: this far below 0 a gap is not closed yet
+NEVER = 2  # a way in which no guard counts
+
+
+def may_wait(program: Program) -> bool:
+    """Whether a machine can start without any row that holds or slides, as far as the model says."""
+    model = program.equations.model
+    return not model.holding and all(c.law == "unilateral" or not c.active for c in model.candidates)
+
+
+def idle_mode(program: Program) -> dict[str, str]:
+    """The mode in which nothing holds."""
+    return {name: OPEN if name in program.declared else RELEASED for name in program.groups}
+
+
+def idle_start(program: Program, t: float) -> Event:
+    """The start of a run in which nothing holds."""
+    none = np.zeros(len(program.constraints), dtype=np.int64), np.zeros(len(program.constraints))
+    return Event(time=t, what=(), why="start", mode=idle_mode(program), rows=none)
+
+
+class Watch:
+    """The light machine, and which row or guard each of its guards stands for."""
+
+    def __init__(self, program: Program, whole: Machine, switches: Sequence[At | When]) -> None:
+        eq = program.equations
+        first = len(eq.constraints)
+        self.gaps = [first + i for i, law in enumerate(program.candidates.laws) if law.kind == UNILATERAL]
+        guards = [guard_of(switch, eq) for switch in switches if isinstance(switch, When)]
+        values = [*(program.constraints.phi[i] for i in self.gaps), *(value for value, _ in guards)]
+        self.function = program.guards(values)
+        self.machine = program.light(whole, self.gaps, (self.function, len(values)))
+        assert self.machine.switching is not None
+        self.rows = self.machine.switching
+        self.rows.view("way")[len(self.gaps) :] = [way for _, way in guards]
+        self.rows.view("least")[: len(self.gaps)] = NARROW
+        self._engaged(np.array([program.constraints.names[i] in program.declared for i in self.gaps], dtype=bool))
+
+    def _engaged(self, on: np.ndarray) -> None:
+        self.rows.view("way")[: len(self.gaps)] = np.where(on, -1, NEVER)
+
+    def is_open(self, t: float, x: np.ndarray) -> bool:
+        """Whether every gap that may close is open at a state."""
+        values = self.function(np.array([t]), x, np.zeros_like(x), self.machine.p)[: len(self.gaps)]
+        return bool((values[self.rows.view("way")[: len(self.gaps)] == -1] > NEAR).all())
+
+    def follow(self, board: Switchboard) -> None:
+        """Go on from the mode of the whole machine, in which nothing holds."""
+        many, engaged, group = len(self.gaps), board.rows.view("engaged"), board.rows.view("group")
+        self._engaged(engaged[group[self.gaps]] > 0)
+        self.rows.view("sign")[:many], self.rows.view("sign")[many:] = 1, board.rows.view("sign")
+        self.rows.places[0]["fresh"] = 1
+
+    def pass_on(self, board: Switchboard) -> None:
+        """Hand the event that the light machine met to the whole one."""
+        which, many = int(self.rows.places[0]["event"]), len(self.gaps)
+        places = board.rows.places[0]
+        board.rows.view("sign")[:] = self.rows.view("sign")[many:]
+        closes = which < many
+        places["cause"] = CLOSED if closes else GUARD
+        places["event"] = self.gaps[which] if closes else int(places["rows"]) + which - many
