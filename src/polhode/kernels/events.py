@@ -174,7 +174,13 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
 @inlined
 def _note(h: Any, w: Any) -> None:
     """Note the reactions at the state that was evaluated last."""
-    if h is not None and w.places[0].sliding == 0:
+    if h is not None:
+        _note_rows(h, w)
+
+
+@helper
+def _note_rows(h: Any, w: Any) -> None:
+    if w.places[0].sliding == 0:
         reacted(h, w)
 
 

@@ -38,6 +38,8 @@ SLOW = 0.05  # 1/s, of the size that a row is measured by: slower impacts do not
 @inlined
 def attempt(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     """Take a step of size run.h from x to room.y; OK, or what went wrong."""
+    if h is None:
+        return NOT_FINITE
     if w is None:
         return NOT_FINITE
     return _step(m, h, w, run, x, room)
