@@ -15,7 +15,7 @@ import numpy as np
 
 from . import across, events, explicit, moreau, stiff
 from .hold import start
-from .kernel import inlined, kernel
+from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
 from .record import begin, is_due, record
 from .settle import is_pulled_far
@@ -121,8 +121,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         if status != OK:
             return int(status)
 
-        if not rule.whole:
-            watch_from(m, m.constrained, m.switching, run, x, room)
+        watch_from(m, m.constrained, m.switching, run, x, room)
 
         # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
         start(m.constrained, False)
@@ -132,7 +131,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             propose(rule, run)
             if run.h == 0.0:
                 return cause(m.counted, run, x, room)
-            status = attempt(method, m, run, x, room)
+            status = _attempt(method, m, m.switching, run, x, room)
             if rule.fixed:
                 if status != OK:
                     return int(status)
@@ -152,7 +151,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
 
         # what happens between its ends is read off its polynomial
         if is_due(run, grid):
-            status = dense(method, m, run, x, room)
+            status = _dense(method, m, m.switching, run, x, room)
         if status == OK:
             status = record(m, run, grid, rows, x, room)
         if status != OK:
@@ -160,6 +159,34 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         conclude(rule, error, run, x, room)
         if run.event:
             return EVENT
+        if run.halt:
+            run.halt = 0
+            return MORE
+    return DONE
+
+
+@kernel
+def advance_whole(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Array, room: Room) -> int:
+    """Do as `advance` does, by steps of `moreau`, which take all that happens in them at once."""
+    run, rule = runs[0], method.rule
+    begin(run, grid, rows, x)
+    place(rule, run)
+    last = run.accepted + run.budget
+    while run.t < run.stop:
+        if run.accepted >= last:
+            return MORE
+        if run.every and run.row >= grid.size:
+            return FULL
+        propose(rule, run)
+        if run.h == 0.0:
+            return cause(m.counted, run, x, room)
+        status = moreau.attempt(m, m.constrained, m.switching, run, x, room)
+        if status == OK:
+            straight(x, room.y, room.polynomial)
+            status = record(m, run, grid, rows, x, room)
+        if status != OK:
+            return int(status)
+        conclude(rule, 0.0, run, x, room)
         if run.halt:
             run.halt = 0
             return MORE
@@ -182,13 +209,11 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     run.event = 0
     if w is None:
         return OK
-    if method.rule.whole:
-        return OK
     last = method.rule.last
     status = events.look(m, h, w, run, x, room, last)
     if status != OK or not run.event:
         return int(status)
-    status = dense(method, m, run, x, room)
+    status = shared_dense(method, m, run, x, room)
     if status != OK or not events.locate(m, h, w, run, x, room):
         return int(status)
     for _ in range(5):
@@ -196,17 +221,40 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
             return EVENT
         start(h, True)
         run.across = 0
-        status = attempt(method, m, run, x, room)
+        status = shared_attempt(method, m, run, x, room)
         if status != OK or events.is_there(m, h, w, run, room, last):
             break
     return int(status)
 
 
 @inlined
+def _attempt(method: Method, m: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    """The same code as where steps are taken anew, where they are; else a part of the loop."""
+    if w is None:
+        return int(attempt(method, m, run, x, room))
+    return int(shared_attempt(method, m, run, x, room))
+
+
+@helper
+def shared_attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
+    return int(attempt(method, m, run, x, room))
+
+
+@inlined
+def _dense(method: Method, m: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    if w is None:
+        return int(dense(method, m, run, x, room))
+    return int(shared_dense(method, m, run, x, room))
+
+
+@helper
+def shared_dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
+    return int(dense(method, m, run, x, room))
+
+
+@inlined
 def attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
     """Try the step that `propose` chose; OK where room.y is a state that can be taken."""
-    if method.rule.whole:
-        return int(moreau.attempt(m, m.constrained, m.switching, run, x, room))
     if method.rule.implicit:
         return int(stiff.attempt(method.rosenbrock, m, run, x, room))
     return int(explicit.attempt(method.tableau, method.rule, m, run, x, room))
@@ -220,8 +268,5 @@ def dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
         return OK
     if method.rule.implicit:
         stiff.dense(method.rosenbrock, x, room)
-        return OK
-    if method.rule.whole:
-        straight(x, room.y, room.polynomial)
         return OK
     return int(explicit.dense(method.tableau, method.rule, m, run, x, room))

@@ -88,8 +88,6 @@ def _worst(e: Array, x: Array, y: Array, count: int, run: Any) -> int:
 def ready(rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
     """Have the rate where a step starts, and the very first step size; OK, or what went wrong."""
     rate = room.stages[0]
-    if rule.whole:
-        return OK
     if not run.rated:
         run.evaluations += 1
         status = evaluate(m, run.t, x, rate, True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
-from polhode.kernels.loop import advance, room_of
+from polhode.kernels.loop import advance, advance_whole, room_of
 from polhode.kernels.machine import CONTROL, NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
@@ -334,8 +334,8 @@ class Simulation:
         machine = self._watch.machine if self._light and self._watch is not None else self._machine
         key = self._light, id(place[0])
         if key not in self._bound:
-            room = self._room
-            self._bound[key] = advance.bind(self._chosen, machine, self._record, self._x, *place, room)
+            loop = advance_whole if self._chosen.rule.whole else advance
+            self._bound[key] = loop.bind(self._chosen, machine, self._record, self._x, *place, self._room)
         return self._bound[key]
 
     def _made(self, tau: Any, p: Any, switches: Sequence[At | When], switched: bool) -> Machine:
