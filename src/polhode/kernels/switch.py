@@ -46,13 +46,15 @@ SHADE = 1e-7  # by which what ended a mode is made to go on
 
 
 @kernel
-def resolve(m: Any, t: float, x: Array) -> int:
+def resolve(m: Any, runs: Array, x: Array) -> int:
     """Do what is wanted at a state, and find the mode that follows; OK, or why that cannot be.
+
+    runs : (1,), the Run
 
     What is wanted of constraints is in `wanted`; the event and its cause in the record of the mode. Writes the
     speeds to x, impulses, the energy they took, and when what comes to rest does so.
     """
-    h, w = m.constrained, m.switching
+    h, w, t = m.constrained, m.switching, runs[0].t
     s, v = h.places[0], w.places[0]
     m.time[0] = t
     if m.code[CONTROL]:

@@ -73,7 +73,7 @@ class Simulation:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
-        self._now, record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
+        self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
         self._inputs = read_inputs(tau, eq)
         self._program = program_of(dynamics, self._inputs.laws, _driven, stepping=method == "euler")
         self._values = parameters_of(dynamics, p)
@@ -110,7 +110,7 @@ class Simulation:
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        self._chosen, self._record = chosen, record
+        self._chosen = chosen
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
         self._bind()
         self._now.stop = t0
@@ -305,7 +305,7 @@ class Simulation:
             made = self._made(old.tau, old.p, self._switches, True)
             made.code[CONTROL] = old.code[CONTROL]
             self._machine = made._replace(tau=old.tau, p=old.p, time=old.time)
-        self._board = Switchboard(self._program, self._machine, self._x, self._switches)
+        self._board = Switchboard(self._program, self._machine, self._record, self._x, self._switches)
         if met is None:
             self._check_open()
             self._board.start(self.t)
@@ -353,7 +353,7 @@ class Simulation:
         old, before = self._machine, self._board
         self._machine = self._made(old.tau, old.p, switches, True)
         self._inputs.connect(self._machine)
-        self._board = Switchboard(self._program, self._machine, self._x, switches)
+        self._board = Switchboard(self._program, self._machine, self._record, self._x, switches)
         if before is not None:
             self._board.take_over(before)
         self._board.start(self.t, quiet=before is not None)

@@ -28,10 +28,13 @@ class Switchboard:
     events : so far
     """
 
-    def __init__(self, program: Program, machine: Machine, x: np.ndarray, switches: Sequence[At | When]) -> None:
+    def __init__(
+        self, program: Program, machine: Machine, runs: np.ndarray, x: np.ndarray, switches: Sequence[At | When]
+    ) -> None:
         assert machine.switching is not None
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, machine.switching
+        self._resolve = resolve.bind(machine, runs, x)
         self.events: list[Event] = []
         self.commands: deque[tuple[tuple[str, ...], tuple[str, ...]]] = deque()
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
@@ -111,7 +114,7 @@ class Switchboard:
         board, places = self.rows, self.rows.places[0]
         before = {} if first else self.mode()
         places["cause"] = cause
-        status = resolve(self.machine, float(t), self.x)
+        status = self._resolve()
         if status != OK:
             board.view("wanted")[:] = 0
             raise SwitchError(self._why_not(status, t), status)
