@@ -24,7 +24,7 @@ from polhode.graph import (
 )
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.impose import respond, strike
-from polhode.kernels.machine import GUARDS, Machine
+from polhode.kernels.machine import GUARDS, SLOPES, Machine
 from polhode.kernels.mode import Switching, make_switching
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
@@ -382,7 +382,7 @@ class Program:
         It shares forces, parameters and room with the whole machine.
         """
         code = whole.code.copy()
-        code[GUARDS] = guards[0].address
+        code[GUARDS], code[SLOPES] = guards[0].address, 0  # its derivatives are of the machine with rows
         watch = make_switching(rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x))
         watch.places[0]["losses"], watch.places[0]["fresh"] = -1, 1
         watch.view("sign")[: len(gaps)], watch.view("way")[: len(gaps)] = 1, -1

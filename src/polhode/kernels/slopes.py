@@ -21,12 +21,19 @@ from .views import part
 def differentiate(m: Any, run: Any, x: Array, work: Room) -> bool:
     """Write the derivatives at (run.t, x) to work.J, by columns, and work.drift; work.stages[0] is the rate there.
 
-    False where native code has none: too long, a control of the user, rows that only J tells apart, a pole.
+    False where native code has none: too long, a control of the user, rows that only J tells apart, a pole, friction.
     """
-    if not m.code[SLOPES] or m.code[CONTROL]:
+    if not m.code[SLOPES] or m.code[CONTROL] or _slides(m.switching):
         return False
     m.time[0] = run.t
     return _differentiate(m, m.constrained, run, x, work.stages[0], work.slopes, work.y, work.J, work.drift)
+
+
+@inlined
+def _slides(w: Any) -> bool:
+    if w is None:
+        return False
+    return bool(w.places[0].sliding > 0)
 
 
 @inlined
