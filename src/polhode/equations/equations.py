@@ -153,9 +153,7 @@ class Equations:
         """The symbols that need a value before anything can be computed, in order of name."""
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([*self.constraints.phi, *self.constraints.own])
-        switched = self.candidates
-        found |= free_symbols([*switched.rows.phi, *switched.rows.own, *switched.expressions()])
-        found -= {s for _, s, _ in switched.captured}
+        found |= free_symbols([e for c in self.model.candidates for e in c.expressions()])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
         return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))

@@ -49,17 +49,19 @@ _STEP = symbol("size of a step")
 
 
 def program_of(
-    dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
-) -> Program:
+    dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False,
+    wired: tuple[str, ...] | None = None,
+) -> Program:  # fmt: skip
     """The program of a dynamics, made once; of many laws, as in a search for gains, the last ones are remembered.
 
     driven   : whether there are inputs, so that their work is counted
     stepping : whether it is for steps of Euler's method, in which the dampers of the joints are implicit
+    wired    : names of the candidates whose rows are in the code; None for all
     """
     stepping = stepping and bool(damped(dynamics.equations.model))
-    key, known = (driven, stepping, *(laws or {}).items()), dynamics.programs
+    key, known = (driven, stepping, wired, *(laws or {}).items()), dynamics.programs
     with _MAKING:
-        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping)
+        found: Program = known.pop(key) if key in known else Program(dynamics, laws, driven, stepping, wired)
         known[key] = found
         if len(known) > MOST:
             del known[next(iter(known))]
@@ -87,23 +89,27 @@ class Program:
     """
 
     def __init__(
-        self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False
-    ) -> None:
+        self, dynamics: Dynamics, laws: Mapping[Expr, Expr] | None = None, driven: bool = False, stepping: bool = False,
+        wired: tuple[str, ...] | None = None,
+    ) -> None:  # fmt: skip
         eq = dynamics.equations
         self.dynamics, self.equations, self.laws, self.stepping = dynamics, eq, laws or {}, stepping
-        self.candidates = eq.candidates
-        self.constraints = eq.rows
-        self.base, self.held = _in_joints(eq, self.constraints)
+        self.candidates = eq.candidates if wired is None else candidates(eq.kinematics, wired)
+        self.constraints = eq.rows if wired is None else joined(eq.constraints, self.candidates.rows)
+        self.base, self.held = _in_joints(eq, self.constraints, wired)
         self.tau = fresh("tau", eq)
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
         speeds = dict(zip(eq.u, self.tau, strict=True))
         tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
         # each once: with the speeds of the joints, what is held is what is among the speeds
-        self._acting = rows = acting(self.constraints)
+        rows = acting(self.constraints)
+        if wired is not None and not rows.moving:  # what is wired later may move
+            rows = rows._replace(moving=(as_expr(0),) * len(self.constraints))
+        self._acting = rows
         self._closing = rows if self.held is self.constraints else acting(self.held)
         powers = _powers(eq, tau if driven or laws else None)
-        losses = ("losses",) if len(eq.candidates) else ()
-        self.work = (*powers, *losses, *(("constraints",) if rows.moving else ()))
+        losses = ("losses",) if eq.model.candidates else ()
+        self.work = (*powers, *losses, *(("constraints",) if rows.moving or wired is not None else ()))
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
         carried = [*eq.kinematics.q_dot, *eq.z_dot, *powers.values()]
         D = damping_matrix(eq.kinematics) if stepping else None
@@ -513,15 +519,17 @@ def _lost(D: Matrix, u: Matrix, udot: Matrix) -> Expr:
     return found
 
 
-def _in_joints(eq: Equations, constraints: Constraints) -> tuple[Kinematics, Constraints]:
+def _in_joints(
+    eq: Equations, constraints: Constraints, wired: tuple[str, ...] | None
+) -> tuple[Kinematics, Constraints]:
     """The kinematics in the speeds of the joints, and in them the constraints and what is embedded in positions."""
     kin = eq.kinematics
     if not isinstance(kin, InSpeeds):
         return kin.joints, constraints
     every = constrain(kin.joints)
     free = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
-    if len(eq.candidates):
-        free = joined(free, candidates(kin.joints).rows)
+    if eq.model.candidates:
+        free = joined(free, candidates(kin.joints, wired).rows)
     # rows that repeat the speeds of others may contradict their positions
     embedded = joined(kin.speeds.embedded, kin.speeds.repeated)
     return kin.joints, joined(free, selected(embedded, [i for i, h in enumerate(embedded.holonomic) if h]))

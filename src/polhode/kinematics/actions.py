@@ -84,7 +84,8 @@ class Acting(NamedTuple):
 
 def acting(every: Constraints) -> Acting:
     """The rows of constraints for native code, each in the shorter form: as actions, or as slopes of psi."""
-    rows = dict(_rows(every.kinematics)) if isinstance(every.kinematics, Kinematics) and len(every) else {}
+    base = every.kinematics
+    rows = dict(_rows(base, set(every.names))) if isinstance(base, Kinematics) and len(every) else {}
     at_rest = dict.fromkeys(every.kinematics.u, _ZERO)
     # what acts on two bodies does not move by itself, though 0 times a pole is not known to be 0
     moving = [_ZERO if n in rows else -substitute(e, at_rest) for n, e in zip(every.labels, every.psi, strict=True)]
@@ -125,9 +126,11 @@ def _squares(*parts: dict[int, Matrix]) -> dict[int, Expr]:
     return found
 
 
-def _rows(kin: Kinematics) -> Iterator[tuple[str, Row]]:
-    """Every row that is made of actions, by its label."""
+def _rows(kin: Kinematics, names: set[str]) -> Iterator[tuple[str, Row]]:
+    """Every row of constraints of these names that is made of actions, by its label."""
     for constraint in (*kin.model.holding, *kin.model.candidates):
+        if constraint.name not in names:
+            continue
         if isinstance(constraint, Loop | Latch):
             found: Iterable[tuple[str, Row]] = _loop(kin, constraint)
         elif isinstance(constraint, Rolling):

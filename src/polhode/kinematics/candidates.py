@@ -11,7 +11,7 @@ that their expressions have there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, substitute, symbol
@@ -65,13 +65,14 @@ class Candidates:
         return [e for law in self.laws for e in (law.bound, law.grip, law.restitution)]
 
 
-def candidates(kin: Motion) -> Candidates:
-    """Write what comes and goes as rows, in the speeds of the motion."""
+def candidates(kin: Motion, names: Collection[str] | None = None) -> Candidates:
+    """Write what comes and goes as rows, in the speeds of the motion; all of it, or what has these names."""
     base = kin.joints
-    found = [(c.name, *each) for c in base.model.candidates for each in _rows(base, c)]
+    chosen = [c for c in base.model.candidates if names is None or c.name in names]
+    found = [(c.name, *each) for c in chosen for each in _rows(base, c)]
     rows = stacked(base, [(name, row) for name, row, _ in found])
     laws = tuple(_in_speeds(kin, law) for _, _, law in found)
-    captured = tuple((c.name, s, e) for c in base.model.candidates for s, e in _captured(base, c))
+    captured = tuple((c.name, s, e) for c in chosen for s, e in _captured(base, c))
     if kin is not base:
         compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
         rows = replace(rows, kinematics=kin, own=kin.written(rows.own), compared=compared)

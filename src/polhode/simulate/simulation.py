@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +14,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
 from polhode.kernels.loop import advance, advance_whole, room_of
-from polhode.kernels.machine import CONTROL, NOT_FINITE, Machine
+from polhode.kernels.machine import NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
@@ -25,12 +24,12 @@ from .asked import is_number, method_of, movable, parameters_of, times, toleranc
 from .ending import ending
 from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
+from .modes import Modes
 from .recording import Recording
 from .start import begin
-from .switchboard import Switchboard, SwitchError
-from .switches import At, When, checked_switches, guard_of
-from .warning import SimulationWarning, warn
-from .watch import Watch, idle_mode, idle_start, may_wait
+from .switchboard import SwitchError
+from .switches import At, When, checked_switches
+from .warning import warn
 from .watching import watching
 
 _SETTABLE = ("q", "u", "z", "tau")
@@ -75,19 +74,12 @@ class Simulation:
         self._fixed = bool(chosen.rule.fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
         self._inputs = read_inputs(tau, eq)
-        self._program = program_of(dynamics, self._inputs.laws, _driven, stepping=method == "euler")
         self._values = parameters_of(dynamics, p)
+        self._modes = Modes(
+            dynamics, self._inputs, self._values, step, chosen.rule, self._record, checked_switches(switches), _driven,
+            method == "euler",
+        )  # fmt: skip
         self._names = [str(s.value) for s in self._program.x]
-        values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
-        self._switches, self._implicit = checked_switches(switches), implicit
-        switched = bool(len(self._program.candidates) or self._switches or chosen.rule.whole)
-        waits = switched and not self._switches and not chosen.rule.whole and may_wait(self._program)
-        self._machine = (
-            self._program.machine(self._inputs.constant, values, implicit=implicit, idle=True)
-            if waits
-            else self._made(self._inputs.constant, values, self._switches, switched)
-        )
-        self._inputs.connect(self._machine)
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
         self._z = slice(nq + nu, self._machine.counted)
@@ -96,23 +88,18 @@ class Simulation:
         x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
         x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
         self._x = self._program.unit(x)
-        begin(self._program, self._machine, t0, self._x)
-        self._board: Switchboard | None = None
-        self._running, self._now.halt = False, 0
-        self._still, self._last_event, self._switch_failure = 0, -np.inf, ""
-        self._watch: Watch | None = None
-        self._light = False  # whether the light machine is in use
-        self._advance: Callable[[], int]
-        if switched and not chosen.rule.whole and self._program.flow is not None:
-            self._watch = Watch(self._program, self._machine, self._switches)
-        if switched and not (waits and self._watch is not None and self._watch.is_open(t0, self._x)):
-            self._wake()
+        self._modes.begin(float(t0), self._x)
+        self._running, self._still, self._last_event, self._switch_failure = False, 0, -np.inf, ""
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
-        self._chosen = chosen
+        self._chosen, self._room = (
+            chosen,
+            room_of(chosen, x.size, self._program.sloping if chosen.rule.implicit else (0, 0)),
+        )
         self._grid, self._rows = np.zeros(0), np.zeros((0, x.size))  # where states at given times are recorded
-        self._bind()
+        self._bound: dict[tuple[int, int], Callable[[], int]] = {}
+        self._advance = self._taken()
         self._now.stop = t0
         self._advance()
         self._stepping = self._changed = False  # whether `step` can go on at once; whether the state was set
@@ -208,25 +195,17 @@ class Simulation:
     @property
     def active(self) -> tuple[str, ...]:
         """The constraints that hold or slide now, by name."""
-        if self._board is None:
-            return () if self._watch is not None else tuple(self._program.groups)
-        return self._board.active()
+        return self._modes.active()
 
     @property
     def mode(self) -> dict[str, str]:
         """What every constraint does now, in a word: see `Event`."""
-        if self._board is None:
-            return (
-                idle_mode(self._program) if self._watch is not None else dict.fromkeys(self._program.groups, "engaged")
-            )
-        return self._board.mode()
+        return self._modes.words()
 
     @property
     def events(self) -> Events:
         """What happened so far."""
-        if self._board is None:
-            return Events((idle_start(self._program, self._t0),) if self._watch is not None else ())
-        return Events(self._board.events)
+        return self._modes.events
 
     def engage(self, *names: str) -> None:
         """Engage constraints: at once, or, called while it runs by a control or another thread, after the step in hand.
@@ -240,13 +219,12 @@ class Simulation:
         self._command((), names)
 
     def _command(self, engage: tuple[str, ...], release: tuple[str, ...]) -> None:
-        board = self._switched()
-        board.check((*engage, *release))
-        if self._running:
-            board.commands.append((engage, release))
+        if self._running and self._modes.board is not None:
+            self._modes.check((*engage, *release))
+            self._modes.board.commands.append((engage, release))
             self._now.halt = 1
             return
-        self._switch(lambda: board.command(self.t, engage, release, "command"))
+        self._switch(lambda: self._modes.command(self.t, engage, release, "command"))
 
     def strike(self, marker: str, impulse: Any) -> None:
         """Strike a marker with an impulse from outside, in the axes of the world: three entries, N s; at once."""
@@ -258,7 +236,7 @@ class Simulation:
         given = {"p": self._values} if len(self._values) else {}
         J = self.dynamics.jacobian(marker)(self.q, **given)[3:]
         M = self.dynamics.mass_matrix(self.q, **given)
-        board = self._switched()
+        board = self._modes.need(self.t)
         du = np.linalg.solve(M, J.T @ found)
 
         def struck() -> None:
@@ -281,109 +259,27 @@ class Simulation:
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
         now.rated, now.tries, now.error = 0, 0, 0.0
-        self._select()
+        self._modes.select()
+        self._advance = self._taken()
         return found
-
-    def _switched(self) -> Switchboard:
-        """The switchboard; a machine whose constraints were all to stay is made ready for it."""
-        if self._board is None:
-            if not len(self._program.constraints):
-                raise KeyError(
-                    "The model has no constraint that could be engaged or released. Declare one with a name."
-                )
-            self._wake() if self._watch is not None else self._rewire([])
-        assert self._board is not None
-        return self._board
-
-    def _wake(self, met: Events | None = None) -> None:
-        """Have the whole machine, with the code of rows that may hold and slide.
-
-        met : what happened before, where the light machine met an event; then the mode is that in which nothing holds
-        """
-        old = self._machine
-        if old.constrained is None:
-            made = self._made(old.tau, old.p, self._switches, True)
-            made.code[CONTROL] = old.code[CONTROL]
-            self._machine = made._replace(tau=old.tau, p=old.p, time=old.time)
-        self._board = Switchboard(self._program, self._machine, self._record, self._x, self._switches)
-        if met is None:
-            self._check_open()
-            self._board.start(self.t)
-        else:
-            self._board.events = list(met)
-        if hasattr(self, "_chosen"):
-            self._bind()
-
-    def _select(self) -> None:
-        """Go on with the light machine where no row holds or slides, else with the whole one."""
-        whole = self._machine.constrained
-        idle = self._board is None or (whole is not None and bool(whole.places[0]["idle"]))
-        light = self._watch is not None and idle
-        if light and self._board is not None:
-            self._watch.follow(self._board)  # type: ignore[union-attr]
-        if light != self._light:
-            self._light = light
-            self._advance = self._taken()
 
     def _taken(self) -> Callable[[], int]:
         """The loop that takes steps of the machine in use, and records them as it is to."""
-        if self._now.every:
-            place = self._recording.t, self._recording.x
-        else:
-            place = self._grid, self._rows
-        machine = self._watch.machine if self._light and self._watch is not None else self._machine
-        key = self._light, id(place[0])
+        place = (self._recording.t, self._recording.x) if self._now.every else (self._grid, self._rows)
+        machine = self._modes.used
+        key = id(machine.code), id(place[0])
         if key not in self._bound:
             loop = advance_whole if self._chosen.rule.whole else advance
             self._bound[key] = loop.bind(self._chosen, machine, self._record, self._x, *place, self._room)
         return self._bound[key]
 
-    def _made(self, tau: Any, p: Any, switches: Sequence[At | When], switched: bool) -> Machine:
-        """A machine that knows what is watched."""
-        found = [guard_of(switch, self.dynamics.equations) for switch in switches if isinstance(switch, When)]
-        self._watched = self._program.guards([value for value, _ in found]) if found else None
-        guards = (self._watched, len(found))
-        made = self._program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards)
-        if made.switching is not None:
-            made.switching.view("way")[:] = [way for _, way in found]
-        return made
+    @property
+    def _program(self) -> Program:
+        return self._modes.program
 
-    def _rewire(self, switches: list[At | When]) -> None:
-        """Have other switches from now on; the state, what is engaged and what happened stay."""
-        old, before = self._machine, self._board
-        self._machine = self._made(old.tau, old.p, switches, True)
-        self._inputs.connect(self._machine)
-        self._board = Switchboard(self._program, self._machine, self._record, self._x, switches)
-        if before is not None:
-            self._board.take_over(before)
-        self._board.start(self.t, quiet=before is not None)
-        self._switches = switches
-        if self._watch is not None or (self._program.flow is not None and not self._chosen.rule.whole):
-            self._watch = Watch(self._program, self._machine, switches)
-        self._bind()
-
-    def _bind(self) -> None:
-        """Lay out the loop for the machine."""
-        slopes = self._program.sloping if self._implicit else (0, 0)
-        self._room = room_of(self._chosen, self._x.size, slopes)
-        self._bound: dict[tuple[bool, int], Callable[[], int]] = {}
-        whole = self._machine.constrained
-        self._light = self._watch is not None and (whole is None or bool(whole.places[0]["idle"]))
-        self._advance = self._taken()
-
-    def _check_open(self) -> None:
-        """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
-        assert self._board is not None
-        for name, gap in self._board.pressed():
-            stop = next((c for c in self.dynamics.equations.model.limit_stops if c.name == name), None)
-            if stop is None:
-                raise ValueError(
-                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, "
-                    "or declare it with active=False and engage it later."
-                )
-            self._board.leave_out(name)
-            text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
-            warnings.warn(f'{text} Start within them, or load with limits="ignore".', SimulationWarning, stacklevel=4)
+    @property
+    def _machine(self) -> Machine:
+        return self._modes.machine
 
     # motion
 
@@ -397,10 +293,9 @@ class Simulation:
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
             self._now.stop = self._sampled()
-        if self._board is not None:
-            self._now.stop = min(self._now.stop, self._board.next_time())
+        self._now.stop = min(self._now.stop, self._modes.next_time())
         status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
-        if status != MORE or self._inputs.failure is not None or self._board is not None:
+        if status != MORE or self._inputs.failure is not None or self._modes.board is not None:
             self._look(status)
 
     def _look(self, status: int) -> None:
@@ -409,7 +304,7 @@ class Simulation:
             self._flush()
             status = self._advance()
         self._raise_failure()
-        if self._board is not None or status == EVENT:
+        if self._modes.board is not None or status == EVENT:
             status = self._switch_now(status)
             self._stepping = False
         if status not in (MORE, DONE):
@@ -438,14 +333,15 @@ class Simulation:
     def _run_until(self, until: When, output: Any, progress: bool | None) -> Outcome:
         if output != "steps":
             raise ValueError('run: until= what happens has no end to space outputs to. Give a time, or output="steps".')
-        before = self._switches
+        before = self._modes.switches
         self._resume()
-        self._rewire([*before, until])
+        self._modes.rewire(self.t, [*before, until])
         try:
             with watching(progress, self.t, np.inf) as seen:
                 self._integrate(np.inf, None, seen)
         finally:
-            self._rewire(before)
+            self._modes.rewire(self.t, before)
+            self._advance = self._taken()
         warn(self.outcome)
         return self.outcome
 
@@ -475,12 +371,11 @@ class Simulation:
         while not stopped():
             if (stop := self._sampled()) == -np.inf:
                 return NOT_FINITE
-            if self._board is not None:
-                stop = min(stop, self._board.next_time())
+            stop = min(stop, self._modes.next_time())
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
             self._raise_failure()
-            if self._board is not None or status == EVENT:
+            if self._modes.board is not None or status == EVENT:
                 status = self._switch_now(status)
                 if status == ENDED:
                     return status
@@ -506,28 +401,20 @@ class Simulation:
 
         ENDED where what a run was to wait for happened.
         """
-        if status == EVENT and self._light and self._watch is not None:
-            if self._board is None:
-                self._wake(self.events)
-                self._light = True
-            assert self._board is not None
-            self._watch.pass_on(self._board)
-        board = self._board
-        if board is None:
-            return status
+        modes = self._modes
         try:
             if status == EVENT:
                 self._still = self._still + 1 if self._now.t <= self._last_event else 0
                 self._last_event = self._now.t
                 if self._still > LIVELOCK:
                     return LIVELOCKED
-                if self._switch(lambda: board.event(self.t)):
+                if self._switch(lambda: modes.met(self.t).event(self.t)):
                     return ENDED
                 status = MORE
-            for switch in board.due(self.t):
-                self._switch(partial(board.command, self.t, switch.engage, switch.release, str(switch)))
-            while board.commands:
-                self._switch(partial(board.command, self.t, *board.commands.popleft(), "command"))
+            for switch in modes.due(self.t):
+                self._switch(partial(modes.command, self.t, switch.engage, switch.release, str(switch)))
+            while modes.board is not None and modes.board.commands:
+                self._switch(partial(modes.command, self.t, *modes.board.commands.popleft(), "command"))
         except SwitchError as error:
             self._switch_failure = str(error)
             return STOPPED
@@ -574,7 +461,7 @@ class Simulation:
         self._grid = grid[grid > self.t] if known else grid
         self._rows = np.zeros((len(self._grid), self._x.size))
         self._now.every = 0
-        self._bound = {key: loop for key, loop in self._bound.items() if key[1] == id(self._recording.t)}
+        self._bound = {}  # of grids before, which may be gone
         self._advance = self._taken()
 
     def _close(self, status: int) -> None:
@@ -647,8 +534,8 @@ class Simulation:
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The reactions at states, (k, m), whatever the method does to get from one to the next."""
-        if self._board is not None and not self._program.stepping:
-            return self._board.reactions(t, x, tau)
+        if self._modes.board is not None and not self._program.stepping:
+            return self._modes.board.reactions(t, x, tau)
         program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
         return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
 

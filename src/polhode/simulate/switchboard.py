@@ -73,17 +73,41 @@ class Switchboard:
 
     # what happens
 
-    def start(self, t: float, quiet: bool = False) -> None:
+    def start(self, t: float) -> None:
         """Find the mode of the initial state."""
         self.rows.view("wanted")[:] = self.rows.view("engaged")
         self._happen(t, START, "start", first=True)
-        if quiet:
-            self.events.pop()
 
-    def take_over(self, before: Switchboard) -> None:
-        """Go on from another switchboard of the same machine."""
-        self.events, self.times, self.commands = before.events, before.times, before.commands
-        self.rows.view("engaged")[:] = before.rows.view("engaged")
+    def take_over(self, before: Switchboard, captured: np.ndarray) -> None:
+        """Go on from another switchboard of the same machine, with the values that were captured there.
+
+        Rows and constraints that it did not have are off, and as declared.
+        """
+        self.events, self.commands = before.events, before.commands
+        self.times = [switch for switch in self.times if switch in before.times or switch.time > before.now]
+        for name in before.names:
+            engaged = before.rows.view("engaged")[before.names.index(name)]
+            self.rows.view("engaged")[self.names.index(name)] = engaged
+        new = {label: i for i, label in enumerate(self.program.constraints.labels)}
+        place = [new[label] for label in before.program.constraints.labels]
+        for part in ("mode", "slip", "warm"):
+            self.rows.view(part)[place] = before.rows.view(part)
+        symbols = {s: k for k, (_, s, _) in enumerate(self.program.candidates.captured)}
+        first = len(self.machine.p) - len(symbols)
+        for (_, s, _), value in zip(before.program.candidates.captured, captured, strict=True):
+            self.machine.p[first + symbols[s]] = value
+        signs = min(len(self.guards), len(before.guards))
+        self.rows.view("sign")[:signs] = before.rows.view("sign")[:signs]
+        adopt(self.machine)
+
+    @property
+    def now(self) -> float:
+        """The time of the last event."""
+        return self.events[-1].time if self.events else -np.inf
+
+    def close(self, row: int) -> None:
+        """Have the gap of a row close, which the loop saw otherwise."""
+        self.rows.places[0]["cause"], self.rows.places[0]["event"] = CLOSED, row
 
     def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
         """Engage and release constraints now, as one event."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from polhode.equations.program import Program
+from polhode.graph import Expr
 from polhode.kernels.machine import Machine
 from polhode.kernels.mode import CLOSED, GUARD
 from polhode.kinematics.candidates import UNILATERAL
-from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switchboard import Switchboard
 from .switches import At, When, guard_of
@@ -30,32 +30,30 @@ def may_wait(program: Program) -> bool:
     return not model.holding and all(c.law == "unilateral" or not c.active for c in model.candidates)
 
 
-def idle_mode(program: Program) -> dict[str, str]:
-    """The mode in which nothing holds."""
-    return {name: OPEN if name in program.declared else RELEASED for name in program.groups}
-
-
-def idle_start(program: Program, t: float) -> Event:
-    """The start of a run in which nothing holds."""
-    none = np.zeros(len(program.constraints), dtype=np.int64), np.zeros(len(program.constraints))
-    return Event(time=t, what=(), why="start", mode=idle_mode(program), rows=none)
-
-
 class Watch:
-    """The light machine, and which row or guard each of its guards stands for."""
+    """The light machine, and what each of its guards stands for: gaps of rows, guards of switches, other gaps.
 
-    def __init__(self, program: Program, whole: Machine, switches: Sequence[At | When]) -> None:
+    unwired : gaps of candidates that are not in the code, names and expressions
+    """
+
+    def __init__(
+        self, program: Program, whole: Machine, switches: Sequence[At | When], unwired: Sequence[tuple[str, Expr]] = ()
+    ) -> None:
         eq = program.equations
         first = len(eq.constraints)
         self.gaps = [first + i for i, law in enumerate(program.candidates.laws) if law.kind == UNILATERAL]
         guards = [guard_of(switch, eq) for switch in switches if isinstance(switch, When)]
+        self.guards, self.unwired = len(guards), [name for name, _ in unwired]
         values = [*(program.constraints.phi[i] for i in self.gaps), *(value for value, _ in guards)]
+        values += [phi for _, phi in unwired]
         self.function = program.guards(values)
         self.machine = program.light(whole, self.gaps, (self.function, len(values)))
         assert self.machine.switching is not None
         self.rows = self.machine.switching
-        self.rows.view("way")[len(self.gaps) :] = [way for _, way in guards]
-        self.rows.view("least")[: len(self.gaps)] = NARROW
+        many = len(self.gaps) + len(guards)
+        self.rows.view("way")[len(self.gaps) :] = [*(way for _, way in guards), *[-1] * len(unwired)]
+        self.rows.view("least")[: len(self.gaps)] = self.rows.view("least")[many:] = NARROW
+        self.rows.view("sign")[many:] = 1
         self._engaged(np.array([program.constraints.names[i] in program.declared for i in self.gaps], dtype=bool))
 
     def _engaged(self, on: np.ndarray) -> None:
@@ -63,8 +61,10 @@ class Watch:
 
     def is_open(self, t: float, x: np.ndarray) -> bool:
         """Whether every gap that may close is open at a state."""
-        values = self.function(np.array([t]), x, np.zeros_like(x), self.machine.p)[: len(self.gaps)]
-        return bool((values[self.rows.view("way")[: len(self.gaps)] == -1] > NEAR).all())
+        values = self.function(np.array([t]), x, np.zeros_like(x), self.machine.p)[: len(self.rows.view("way"))]
+        gaps = self.rows.view("way") == -1
+        gaps[len(self.gaps) : len(self.gaps) + self.guards] = False
+        return bool((values[gaps] > NEAR).all())
 
     def follow(self, board: Switchboard) -> None:
         """Go on from the mode of the whole machine, in which nothing holds."""
@@ -72,6 +72,11 @@ class Watch:
         self._engaged(engaged[group[self.gaps]] > 0)
         self.rows.view("sign")[:many], self.rows.view("sign")[many:] = 1, board.rows.view("sign")
         self.rows.places[0]["fresh"] = 1
+
+    def unwired_event(self) -> str | None:
+        """The candidate whose gap closed, where it is not in the code."""
+        which = int(self.rows.places[0]["event"]) - len(self.gaps) - self.guards
+        return self.unwired[which] if which >= 0 else None
 
     def pass_on(self, board: Switchboard) -> None:
         """Hand the event that the light machine met to the whole one."""

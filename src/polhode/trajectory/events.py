@@ -85,7 +85,8 @@ def modes_at(events: Sequence[Event], t: np.ndarray) -> dict[str, np.ndarray]:
     if not events:
         return {}
     place = places_at(events, t)
-    return {name: np.array([event.mode[name] for event in events], dtype=object)[place] for name in events[0].mode}
+    names = dict.fromkeys(name for event in events for name in event.mode)
+    return {name: np.array([event.mode.get(name, OPEN) for event in events], dtype=object)[place] for name in names}
 
 
 def places_at(events: Sequence[Event], t: np.ndarray) -> np.ndarray:

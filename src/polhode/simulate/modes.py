@@ -1,0 +1,282 @@
+"""The machines of a run whose constraints come and go: whole, or light while nothing holds or slides.
+
+A model may declare thousands of candidates. Up to WIRED rows, all of them are in the code of the machine.
+Beyond, only those that hold, were named or have touched; the others are wired when they are engaged, or when
+their gap closes, so that a step costs what those cost that act.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polhode.compile import Function
+from polhode.equations import Dynamics
+from polhode.equations.program import Program, program_of
+from polhode.graph import Expr
+from polhode.kernels.machine import CONTROL, Machine
+from polhode.kernels.sizing import Rule
+from polhode.kinematics.candidates import UNILATERAL, candidates
+from polhode.trajectory.events import OPEN, RELEASED, Event, Events
+
+from .inputs import Inputs
+from .start import begin
+from .switchboard import Switchboard
+from .switches import At, When, guard_of
+from .warning import SimulationWarning
+from .watch import Watch, may_wait
+
+WIRED = 240  # rows of candidates that are all in the code of a machine
+
+
+class Modes:
+    """The machines of a run, the one in use, and what happens to their constraints.
+
+    program : of the machines; machine : with rows, or without where none may ever hold, or none has yet
+    board   : what was switched; None before anything could be
+    light   : whether the light machine is in use
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, inputs: Inputs, p: np.ndarray, step: float | None, rule: Rule, runs: np.ndarray,
+        switches: list[At | When], driven: bool, stepping: bool,
+    ) -> None:  # fmt: skip
+        self.dynamics, self.switches, self.inputs, self._runs = dynamics, switches, inputs, runs
+        self._whole_steps, self._implicit = bool(rule.whole), bool(rule.implicit)
+        self._options = driven, stepping
+        self.wired = self._wired_at_first()
+        self.program = self._program()
+        switched = bool(dynamics.equations.model.candidates or switches or rule.whole)
+        self._waits = switched and not switches and not rule.whole and may_wait(self.program)
+        values = self.program.given(p, step)
+        if self._waits:
+            self.machine = self.program.machine(inputs.constant, values, implicit=self._implicit, idle=True)
+        else:
+            self.machine = self._made(inputs.constant, values, switched)
+        inputs.connect(self.machine)
+        self.switched, self.light = switched, False
+        self.board: Switchboard | None = None
+        self.watch: Watch | None = None
+
+    def begin(self, t: float, x: np.ndarray) -> None:
+        """Start from a state, which is the array that the loops work on."""
+        self.x, self._t0 = x, t
+        begin(self.program, self.machine, t, x)
+        if not self.switched:
+            return
+        self._look_out()
+        if self._waits and self.watch is not None and self.watch.is_open(t, x):
+            self.light = True
+        else:
+            self.wake(t)
+            self.select()
+
+    # machines
+
+    def _wired_at_first(self) -> tuple[str, ...] | None:
+        """The candidates that are in the code from the start, by name; None for all."""
+        found = self.dynamics.equations.model.candidates
+        if sum(c.rows for c in found) <= WIRED:
+            return None
+        named = {name for switch in self.switches for name in (*switch.engage, *switch.release)}
+        return tuple(c.name for c in found if c.name in named or (c.active and c.law != "unilateral"))
+
+    def _program(self) -> Program:
+        driven, stepping = self._options
+        return program_of(self.dynamics, self.inputs.laws, driven, stepping, self.wired)
+
+    @cached_property
+    def _gaps(self) -> dict[str, list[Expr]]:
+        """The gaps of every unilateral candidate, by name, where not all are wired."""
+        names = [c.name for c in self.dynamics.equations.model.candidates if c.law == "unilateral"]
+        found = candidates(self.dynamics.equations.kinematics, names)
+        gaps: dict[str, list[Expr]] = {name: [] for name in names}
+        for name, law, phi in zip(found.rows.names, found.laws, found.rows.phi, strict=True):
+            if law.kind == UNILATERAL:
+                gaps[name].append(phi)
+        return gaps
+
+    def unwired(self) -> list[tuple[str, Expr]]:
+        """Gaps that are watched though their rows are not in the code: names and expressions."""
+        if self.wired is None:
+            return []
+        model, known = self.dynamics.equations.model, set(self.wired)
+        active = {c.name for c in model.candidates if c.active} - known
+        return [(name, phi) for name, phis in self._gaps.items() if name in active for phi in phis]
+
+    def _made(self, tau: Any, p: Any, switched: bool) -> Machine:
+        """A machine that knows what is watched: guards of switches, then gaps that are not wired."""
+        found = [guard_of(switch, self.dynamics.equations) for switch in self.switches if isinstance(switch, When)]
+        gaps = self.unwired()
+        values = [*(value for value, _ in found), *(phi for _, phi in gaps)]
+        self._guards: Function | None = (
+            self.program.guards(values) if values else None
+        )  # kept, for code has its address
+        guards = (self._guards, len(values))
+        made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards)
+        if made.switching is not None:
+            made.switching.view("way")[:] = [*(way for _, way in found), *[-1] * len(gaps)]
+            made.switching.view("sign")[len(found) :] = 1
+        return made
+
+    def _look_out(self) -> None:
+        """Have a light machine for the times at which nothing holds, where there can be one."""
+        if not self._whole_steps and self.program.flow is not None:
+            self.watch = Watch(self.program, self.machine, self.switches, self.unwired())
+
+    def wake(self, t: float, met: Events | None = None) -> None:
+        """Have the whole machine, with the code of rows that may hold and slide.
+
+        met : what happened before, where the light machine met an event; then the mode is that in which nothing holds
+        """
+        if self.machine.constrained is None:
+            self.machine = self._shared(self._made(self.machine.tau, self.machine.p, True))
+        self.board = Switchboard(self.program, self.machine, self._runs, self.x, self.switches)
+        if met is None:
+            self._check_open()
+            self.board.start(t)
+        else:
+            self.board.events = list(met)
+
+    def _shared(self, made: Machine) -> Machine:
+        """A machine with the forces, the time and the control of the one in use, which may be changed from outside."""
+        old = self.machine
+        made.code[CONTROL] = old.code[CONTROL]
+        return made._replace(tau=old.tau, time=old.time)
+
+    def rewire(self, t: float, switches: list[At | When] | None = None, names: Iterable[str] = ()) -> None:
+        """Have other switches, or more candidates in the code; the state, the mode and what happened stay."""
+        before, old = self.board, self.machine.p
+        self.switches = self.switches if switches is None else switches
+        if self.wired is not None and names:
+            self.wired = (*self.wired, *(name for name in names if name not in self.wired))
+            self.program = self._program()
+        fixed = len(self.dynamics.parameters) + self.program.stepping
+        self.machine = self._shared(self._made(self.machine.tau, old[:fixed] if fixed else None, True))
+        self.board = Switchboard(self.program, self.machine, self._runs, self.x, self.switches)
+        if before is None:
+            self.board.start(t)
+        else:
+            self.board.take_over(before, old[fixed:])
+        self._look_out()
+        self.light = False
+        self.select()
+
+    def need(self, t: float, names: Iterable[str] = ()) -> Switchboard:
+        """The switchboard, with these constraints wired."""
+        model = self.dynamics.equations.model
+        if not (model.constraints or model.candidates):
+            raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
+        if self.board is None:
+            self.wake(t) if self.watch is not None else self.rewire(t)
+        if self.wired is not None:
+            declared = {c.name for c in model.candidates}
+            if new := [name for name in names if name in declared and name not in self.wired]:
+                self.rewire(t, names=new)
+        assert self.board is not None
+        return self.board
+
+    def select(self) -> None:
+        """Use the light machine where no row holds or slides, else the whole one."""
+        whole = self.machine.constrained
+        idle = self.board is None or (whole is not None and bool(whole.places[0]["idle"]))
+        self.light = self.watch is not None and idle
+        if self.light and self.watch is not None and self.board is not None:
+            self.watch.follow(self.board)
+
+    @property
+    def used(self) -> Machine:
+        """The machine that takes the steps."""
+        return self.watch.machine if self.light and self.watch is not None else self.machine
+
+    # what happens
+
+    def next_time(self) -> float:
+        """The next time at which a switch is due."""
+        return np.inf if self.board is None else self.board.next_time()
+
+    def due(self, t: float) -> list[At]:
+        """The switches that are due at a time, which are then done."""
+        return [] if self.board is None else self.board.due(t)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Refuse names of constraints that cannot be switched."""
+        assert self.board is not None
+        declared = {c.name for c in self.dynamics.equations.model.candidates}
+        self.board.check(name for name in names if self.wired is None or name not in declared)
+
+    def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> None:
+        """Engage and release constraints now, as one event."""
+        self.need(t, (*engage, *release)).command(t, engage, release, why)
+
+    def met(self, t: float) -> Switchboard:
+        """The switchboard with the event that the machine in use met, ready to be gone through."""
+        if self.light and self.watch is not None:
+            name = self.watch.unwired_event()
+            if self.board is None:
+                self.wake(t, self.events)
+            assert self.board is not None
+            if name is None:
+                self.watch.pass_on(self.board)
+        else:
+            assert self.board is not None
+            name = self._unwired_event()
+        if name is not None:
+            self.rewire(t, names=[name])
+            self.board.close(self._touching(name))
+        return self.board
+
+    def _unwired_event(self) -> str | None:
+        """The candidate whose gap closed, where it is not wired."""
+        assert self.board is not None
+        places, guards = self.board.rows.places[0], sum(isinstance(s, When) for s in self.switches)
+        which = int(places["event"]) - int(places["rows"]) - guards
+        return self.unwired()[which][0] if which >= 0 else None
+
+    def _touching(self, name: str) -> int:
+        """The unilateral row of a candidate that is nearest to 0."""
+        phi = self.program.measured(float(self._runs["t"][0]), self.x, self.machine.p)[0]
+        kind = self.board.rows.view("kind") if self.board is not None else np.zeros(0)
+        rows = [i for i in self.program.constraints.rows(name) if kind[i] == UNILATERAL]
+        return min(rows, key=lambda i: abs(phi[i]))
+
+    @property
+    def events(self) -> Events:
+        """What happened so far."""
+        if self.board is not None:
+            return Events(self.board.events)
+        if not self.switched:
+            return Events()
+        none = np.zeros(len(self.program.constraints), dtype=np.int64), np.zeros(len(self.program.constraints))
+        return Events((Event(time=self._t0, what=(), why="start", mode=self.words(), rows=none),))
+
+    def words(self) -> dict[str, str]:
+        """What every constraint does now, in a word."""
+        if not self.switched and self.board is None:
+            return dict.fromkeys(self.program.groups, "engaged")
+        declared = self.program.declared
+        found = {name: OPEN if name in declared else RELEASED for name in self.program.groups}
+        return found if self.board is None else found | self.board.mode()
+
+    def active(self) -> tuple[str, ...]:
+        """The constraints that hold or slide now."""
+        return tuple(name for name, word in self.words().items() if word not in (OPEN, RELEASED))
+
+    def _check_open(self) -> None:
+        """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
+        assert self.board is not None
+        model = self.dynamics.equations.model
+        for name, gap in self.board.pressed():
+            stop = next((c for c in model.limit_stops if c.name == name), None)
+            if stop is None:
+                raise ValueError(
+                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, "
+                    "or declare it with active=False and engage it later."
+                )
+            self.board.leave_out(name)
+            text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
+            warnings.warn(f'{text} Start within them, or load with limits="ignore".', SimulationWarning, stacklevel=5)
