@@ -161,7 +161,7 @@ class Modes:
         if before is None:
             self.board.start(t)
         else:
-            self.board.take_over(before, old[fixed:])
+            self.board.take_over(before, old[fixed : fixed + len(before.program.candidates.captured)])
         self._look_out()
         self.light = False
         self.select()
