@@ -28,7 +28,7 @@ from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
 from .switchboard import Switchboard, SwitchError
-from .switches import At, When, checked_switches, guard_of
+from .switches import At, When, checked_switches, guard_of, undefined
 from .warning import SimulationWarning, warn
 from .watch import Watch, idle_mode, idle_start, may_wait
 from .watching import watching
@@ -79,7 +79,7 @@ class Simulation:
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
-        self._switches, self._implicit = checked_switches(switches), implicit
+        self._switches, self._implicit = [*eq.model.switches, *checked_switches(switches)], implicit
         switched = bool(len(self._program.candidates) or self._switches or chosen.rule.whole)
         waits = switched and not self._switches and not chosen.rule.whole and may_wait(self._program)
         self._machine = (
@@ -96,6 +96,7 @@ class Simulation:
         x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
         x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
         self._x = self._program.unit(x)
+        self._check_guards(self._switches)
         begin(self._program, self._machine, t0, self._x)
         self._board: Switchboard | None = None
         self._running, self._now.halt = False, 0
@@ -263,7 +264,11 @@ class Simulation:
 
         def struck() -> None:
             self._x[self._u] += du
-            board.command(self.t, (), (), f"strike at {marker}")
+            try:
+                board.command(self.t, (), (), f"strike at {marker}")
+            except SwitchError:
+                self._x[self._u] -= du
+                raise
 
         self._switch(struck)
 
@@ -277,11 +282,13 @@ class Simulation:
             self._flush()
             if self._recording.last < self.t:
                 self._recording.add(np.array([self.t]), self._x[None])
-        found = happen()
+        try:
+            found = happen()
+        finally:  # also where it was refused, and the state is what it was
+            now.rated, now.tries, now.error = 0, 0, 0.0
+            self._select()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
-        now.rated, now.tries, now.error = 0, 0, 0.0
-        self._select()
         return found
 
     def _switched(self) -> Switchboard:
@@ -366,10 +373,16 @@ class Simulation:
         """Lay out the loop for the machine."""
         slopes = self._program.sloping if self._implicit else (0, 0)
         self._room = room_of(self._chosen, self._x.size, slopes)
+        self._now.rated = 0
         self._bound: dict[tuple[bool, int], Callable[[], int]] = {}
         whole = self._machine.constrained
         self._light = self._watch is not None and (whole is None or bool(whole.places[0]["idle"]))
         self._advance = self._taken()
+
+    def _check_guards(self, switches: Sequence[At | When]) -> None:
+        """Refuse switches that wait for what is not finite now: it would not be seen to pass 0."""
+        if said := undefined(switches, self.dynamics, self.t, self._x, self._values):
+            raise ValueError(f"{said}, expected a finite number. Write it so that it is one wherever the run may go.")
 
     def _check_open(self) -> None:
         """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
@@ -440,6 +453,7 @@ class Simulation:
             raise ValueError('run: until= what happens has no end to space outputs to. Give a time, or output="steps".')
         before = self._switches
         self._resume()
+        self._check_guards([until])
         self._rewire([*before, until])
         try:
             with watching(progress, self.t, np.inf) as seen:
@@ -467,6 +481,8 @@ class Simulation:
             self._outcome = Outcome(finished=False, reason=reason, time=self.t)
         else:
             self._outcome = self._ended(status)
+        if self._outcome.finished and (said := undefined(self._switches, self.dynamics, self.t, self._x, self._values)):
+            warnings.warn(f"{said}, so it may have passed 0 unseen.", SimulationWarning, stacklevel=4)
 
     def _go(self, until: float, seen: Callable[[float], None], stopped: Callable[[], bool]) -> int:
         """Call the loop until the end or a failure; MORE where it was stopped."""
