@@ -146,8 +146,8 @@ def check(
                 counts by s_i s_j, a force by s_i, an acceleration by 1 / s_i
 
     Compared, in the speeds of the joints: M, c, Q, qdot, accelerations of the bare tree, energies, pose
-    and Jacobian of the last body, and the rows phi, psi, J, gamma of all constraints. Constraints
-    need not hold at the states.
+    and Jacobian of the last body, and the rows phi, psi, J, gamma of the constraints that hold as declared.
+    Constraints need not hold at the states; what comes and goes in simulations is left out, and said.
 
     >>> import polhode as ph
     >>> build = ph.Builder("pendulum")
@@ -184,6 +184,8 @@ def check(
     shared = [name for name in next(iter(found.values())) if all(name in each for each in found.values())]
     if "accelerations" not in shared:
         left_out["accelerations"] = "The inertia matrix is singular: something without inertia moves."
+    if model.candidates:
+        left_out[_listed_short([c.name for c in model.candidates])] = "Simulations engage and release it."
     gaps = _gaps(found, shared, weights(next(iter(found.values())), at))
     reference = _reference(list(found), gaps, tolerance)
     return Check(
@@ -243,6 +245,10 @@ def _reference(methods: Sequence[str], gaps: Mapping[frozenset[str], dict[str, f
         return sum(method in pair and all(x <= tolerance for x in row.values()) for pair, row in gaps.items())
 
     return max(methods, key=friends)
+
+
+def _listed_short(names: Sequence[str]) -> str:
+    return _listed([repr(name) for name in names[:8]] + ["more"] * (len(names) > 8))
 
 
 def _listed(names: Any) -> str:

@@ -12,39 +12,53 @@ if TYPE_CHECKING:
 
 
 def bare(model: Model) -> Model:
-    """The same bodies and forces, without constraints and couplings."""
-    return replace(model, constraints=())
+    """The same bodies and forces, without constraints, couplings, stops at limits and switches."""
+    return replace(model, constraints=(), switches=(), limits="ignore")
 
 
 def names_of(model: Model) -> list[str]:
-    """Names of the constraints of a model, couplings among them, in the order of their rows."""
-    return [c.name for c in model.constraints]
+    """Names of the constraints that hold as declared, couplings among them, in the order of their rows."""
+    return [c.name for c in model.holding]
 
 
 def listed(model: Model) -> str:
-    """Couplings and constraints in a line."""
-    every = [f"{c.name!r} ({c.described()}; {c.rows} equation{'s' * (c.rows > 1)})" for c in model.constraints]
+    """Couplings and constraints that hold, in a line."""
+    return _line([f"{c.name!r} ({c.described()}; {c.rows} equation{'s' * (c.rows > 1)})" for c in model.holding])
+
+
+def _line(every: list[str]) -> str:
     return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")
 
 
-def statement(model: Model, whole: Model, consequence: str) -> str:
-    """Say what holds in a result, or what --bare left out; nothing for a model without constraints.
+def statement(model: Model, whole: Model, consequence: str, moves: bool = False) -> str:
+    """Say what holds in a result, and what was left out of it; nothing for a model without constraints.
 
     model       : what the result is of
     whole       : the model of the file
     consequence : what follows from it where constraints hold
+    moves       : of a simulation, from which what comes and goes is not left out
     """
+    said = []
+    gone = [c for c in whole.switchable if c not in model.switchable] if moves else list(whole.candidates)
     if names_of(model):
-        return f"Holding {listed(model)}. {consequence}"
-    if names_of(whole):
-        return f"Left out by --bare: {listed(whole)}. This is the bare tree."
-    return ""
+        said.append(f"Holding {listed(model)}. {consequence}")
+    elif names_of(whole):
+        said.append(f"Left out by --bare: {listed(whole)}. This is the bare tree.")
+        gone = [c for c in gone if not c.holds]
+    if gone:
+        why = "by --bare" if moves else "for it comes and goes in simulations"
+        said.append(f"Left out, {why}: {_line([f'{c.name!r} ({c.described()})' for c in gone])}.")
+    return " ".join(said)
 
 
 def constraint_lists(model: Model, whole: Model) -> dict[str, list[str]]:
-    """The same for programs."""
-    inside = names_of(model)
-    return {"holds": inside, "left_out": [name for name in names_of(whole) if name not in inside]}
+    """The same for programs: what holds, what --bare left out, and what comes and goes in simulations alone."""
+    inside = {c.name for c in model.switchable}
+    return {
+        "holds": names_of(model),
+        "left_out": [c.name for c in whole.switchable if c.name not in inside],
+        "comes_and_goes": [c.name for c in model.candidates],
+    }
 
 
 def rows_at(

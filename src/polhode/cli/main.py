@@ -198,7 +198,9 @@ def check(
 @shared
 def simulate(
     source: Deriving,
-    t: Annotated[float, typer.Option("--t", help="Seconds to simulate.", show_default=False)],
+    t: Annotated[
+        float | None, typer.Option("--t", help="Seconds to simulate; with --until, at most.", show_default=False)
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1, z.i=0.5; repeatable.")
     ] = None,
@@ -208,6 +210,16 @@ def simulate(
     ] = None,
     tau: Annotated[
         list[str] | None, typer.Option("--tau", help='A force law: "elbow_dot=-2*elbow + sin(t)"; may be repeated.')
+    ] = None,
+    at: Annotated[
+        list[str] | None, typer.Option("--at", help='Switch at a time: "2: engage brake, latch"; may be repeated.')
+    ] = None,
+    when: Annotated[
+        list[str] | None,
+        typer.Option("--when", help='Switch when something happens: "theta > 1: release latch"; may be repeated.'),
+    ] = None,
+    until: Annotated[
+        list[str] | None, typer.Option("--until", help='End when something happens: "height < 0".')
     ] = None,
     integrator: Annotated[
         str, typer.Option("--integrator", help="dop853, dopri5, rodas5p (stiff); rk4, midpoint, euler.")
@@ -233,12 +245,16 @@ def simulate(
     from polhode.simulate.run import simulated as run
 
     from .simulation import check, forces, initial, summary, write
+    from .switches import read_switches
 
     asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
     check(asked)
     if not longest > 0:
         raise ValueError(f"--longest: {longest:g}, expected seconds, more than 0.")
+    if t is None and not until:
+        raise ValueError("--t is missing. Give the seconds to simulate, or --until what ends the run.")
     equations, whole = source.equations()
+    switches, end = read_switches(equations, at or [], when or [], until or [])
     dynamics = equations.compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
@@ -247,16 +263,20 @@ def simulate(
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
     laws = forces(tau or [])
     state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
+    last = math.inf if t is None else t
     found = run(
-        dynamics, t, every, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
+        dynamics, last, "steps" if t is None and every is None else every, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
         method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
+        switches=[*switches, *([] if end is None else [end])],
     )  # fmt: skip
     written = write(found, asked)
     if source.as_json:
         _print(summary(found, written) | constraint_lists(equations.model, whole))
     else:
-        said = statement(equations.model, whole, "Residuals are below.")
-        print(for_shell("\n\n".join([str(found.outcome), *([said] if said else []), str(found.audit())])))
+        said = statement(equations.model, whole, "Residuals are below.", moves=True)
+        happened = f"Events\n{found.events}" if any(event.what for event in found.events) else ""
+        parts = [str(found.outcome), said, happened, str(found.audit())]
+        print(for_shell("\n\n".join(part for part in parts if part)))
         print("".join(f"Wrote {path}.\n" for path in written), end="", file=sys.stderr)
     if not found.outcome.finished:
         raise typer.Exit(1)

@@ -28,6 +28,10 @@ class Reading:
     )
     angles: Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")] = False
     passive: Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")] = False
+    limits: Annotated[
+        str | None,
+        typer.Option(help='Limits of joints: "stop" in simulations, or "ignore".', show_default=False),
+    ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
 
     def model(self) -> Model:
@@ -36,7 +40,7 @@ class Reading:
         if self.angles and not self.floating:
             raise ValueError("--angles only goes with --floating.")
         floating = "angles" if self.angles else self.floating
-        return load(self.file, floating=floating, passive=True if self.passive else None)
+        return load(self.file, floating=floating, passive=True if self.passive else None, limits=self.limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +51,9 @@ class Deriving(Reading):
         str | None,
         typer.Option(help="poincare, lagrange, denoc, kane; by default what suits the file.", show_default=False),
     ] = None
-    bare: Annotated[bool, typer.Option("--bare", help="Leave out constraints and couplings: the bare tree.")] = False
+    bare: Annotated[bool, typer.Option("--bare", help="Leave out constraints, couplings and stops: the bare tree.")] = (
+        False
+    )
     parameters: Annotated[str, typer.Option("--p", help='Values of parameters: "m1=2, L1=0.5".')] = ""
 
     def equations(self) -> tuple[Equations, Model]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from polhode.model.errors import ModelError, closest
 
 
-def _number(text: str, where: str) -> float:
+def number(text: str, where: str) -> float:
     """Read a number or an expression of numbers, such as pi/2."""
     from polhode.model.expression import parse
 
@@ -33,14 +33,14 @@ def named_values(text: str, where: str) -> dict[str, float]:
             raise ValueError(f"{where}: {item!r}, expected NAME=NUMBER, several with commas.")
         if name in found:
             raise ValueError(f"{where}: {name!r} is given twice.")
-        found[name] = _number(value, f"{where}: {name}")
+        found[name] = number(value, f"{where}: {name}")
     return found
 
 
 def vector_values(text: str, names: Sequence[str], rest: Sequence[float], where: str, what: str) -> list[float]:
     """Read "0.1, 0.2" in the order of the names, or "a=0.1" for some of them; the others are `rest`."""
     if "=" not in text:
-        found = [_number(item, where) for item in _items(text)]
+        found = [number(item, where) for item in _items(text)]
         if found and len(found) != len(names):
             raise ValueError(f"{where}: {len(found)} numbers for {len(names)} {what}s: {', '.join(names)}.")
         return found or list(rest)

@@ -13,6 +13,8 @@ from polhode.graph.views import short_floats
 
 from .holding import constraint_lists, listed, names_of, rows_at, rows_text, statement
 from .source import source_text
+from .switches import switch_data, switchable, switchable_text
+from .wording import for_shell
 
 if TYPE_CHECKING:
     from polhode.analyze import Check
@@ -58,6 +60,8 @@ def model_data(model: Model) -> dict[str, Any]:
         ],
         "constraints": [constraint.name for constraint in model.constraints],
         "states": [state.name for state in model.states],
+        "switchable": switchable(model),
+        "switches": [switch_data(switch) for switch in model.switches],
         "findings": list(model.report().findings),
     }
 
@@ -209,7 +213,8 @@ def model_text(model: Model) -> str:
         lines.append(f"  {name}{shown}")
     lines += ["speeds", *(f"  {name}" for name in model.speeds)]
     lines += ["", f"Constraints: {listed(model)}. {HOLDS}"] if names_of(model) else []
-    findings = model.report().findings
+    lines += switchable_text(model)
+    findings = [for_shell(text) for text in model.report().findings]
     return "\n".join([*lines, *(["", "Worth knowing:"] if findings else []), *(f"  - {f}" for f in findings)])
 
 

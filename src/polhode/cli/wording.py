@@ -21,6 +21,9 @@ _WORDS = {
     r"Start nearer to a closed state, keep less,": "Start nearer to a closed state with --guess, --set less,",
     r"or load\(\.\.\., floating='angles'\)": "or --floating --angles",
     r"Make them denser\.": "Make them denser with --every.",
+    r"^limits=('\w+')": r"--limits \1",
+    r'or load with limits="ignore"': "or give --limits ignore",
+    r'load\(\.\.\., limits="ignore"\) leaves': "--limits ignore leaves",
     r"Give output= its period": "Give --every its period",
 }
 

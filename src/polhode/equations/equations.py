@@ -21,11 +21,23 @@ from typing import TYPE_CHECKING, Any
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane, reaction
-from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, op_counts, tidy, tree_size, vector, zeros
+from polhode.graph import (
+    Expr,
+    Matrix,
+    as_expr,
+    diff_along,
+    free_symbols,
+    op_counts,
+    substitute,
+    tidy,
+    tree_size,
+    vector,
+    zeros,
+)
 from polhode.graph.printing import READABLE
 from polhode.kinematics import Candidates, Constraints, Motion, candidates, constrain, joined
 from polhode.kinematics.loads import elastic_energy, spring_energy
-from polhode.model import TIME, Model
+from polhode.model import TIME, Model, When
 
 from .views import SympyEquations, latex
 
@@ -156,6 +168,8 @@ class Equations:
         found |= free_symbols([e for c in self.model.candidates for e in c.expressions()])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
+        guards = [switch.value for switch in self.model.switches if isinstance(switch, When)]
+        found |= free_symbols([substitute(e, self.kinematics.quasi) for e in guards])
         return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
 
     @cached_property

@@ -14,7 +14,7 @@ from polhode.model.errors import fault
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)  # how tightly a piece of text binds
 _NAMES = {"lt": "less", "le": "less_equal", "eq": "equal"}
-_INFIX = {"lt": "<", "le": "<=", "eq": "=="}
+INFIX = {"lt": "<", "le": "<=", "eq": "=="}
 _Piece = tuple[str, int]
 
 
@@ -82,9 +82,9 @@ def _write(e: Expr, original: Expr, written: Mapping[Expr, _Piece], refer: Calla
             return f"{_at(args[0], _ATOM)}**{e.value}", _POWER
         case "acos" if e is pi:
             return "pi", _ATOM
-        case "select" if e.args[0].op in _INFIX:
+        case "select" if e.args[0].op in INFIX:
             a, b = (written[side][0] for side in e.args[0].args)
-            return f"select({a} {_INFIX[e.args[0].op]} {b}, {args[1][0]}, {args[2][0]})", _ATOM
+            return f"select({a} {INFIX[e.args[0].op]} {b}, {args[1][0]}, {args[2][0]})", _ATOM
     return f"{_NAMES.get(e.op, e.op)}({', '.join(text for text, _ in args)})", _ATOM
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from polhode.model import Model, ModelError
+from polhode.model.errors import closest
 
 LARGEST = 64 * 2**20  # bytes; no description of a mechanism is larger
 
 
-def load(path: str | Path, *, floating: bool | str = False, passive: bool | None = None) -> Model:
+def load(
+    path: str | Path, *, floating: bool | str = False, passive: bool | None = None, limits: str | None = None
+) -> Model:
     """Read a model from a URDF, MJCF or TOML file.
 
     floating : give the root of a URDF six degrees of freedom; True or
@@ -18,6 +21,8 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
                None follows the custom of the format: they act in MJCF, and are
                only kept in URDF, where they are often placeholders. In TOML each
                joint says it for itself.
+    limits   : "stop" where limits of joints are stops in simulations, "ignore" where they
+               are only kept. None is "stop", or what a TOML file says.
 
     Every fault of a file is reported at once, as one ModelError.
     """
@@ -26,6 +31,9 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
         raise ValueError(f'floating={floating!r}: expected True, False, "quaternion" or "angles".')
     if passive not in (True, False, None):
         raise ValueError(f"passive={passive!r}: expected True, False or None.")
+    if limits not in ("stop", "ignore", None):
+        near = f" {closest(limits, ('stop', 'ignore'))}" if isinstance(limits, str) else ""
+        raise ValueError(f'limits={limits!r:.60}: expected "stop" or "ignore".{near}')
     text = _text(path)
     kind = _kind(path, text)
     if kind == "toml":
@@ -35,17 +43,18 @@ def load(path: str | Path, *, floating: bool | str = False, passive: bool | None
             raise ValueError("floating applies to URDF files; in TOML, give the root body a free joint.")
         if passive is not None:
             raise ValueError("passive applies to URDF and MJCF files; in TOML, each joint says it: passive = false.")
-        return read_toml(text, source=str(path))
+        return read_toml(text, source=str(path), limits=limits)
     if kind == "mjcf":
         from .mjcf import read_mjcf
 
         if floating:
             raise ValueError("floating applies to URDF files; in MJCF, give the root body a freejoint.")
-        return read_mjcf(text, source=str(path), folder=path.parent, passive=passive is not False)
+        acts = limits or "stop"
+        return read_mjcf(text, source=str(path), folder=path.parent, limits=acts, passive=passive is not False)
     from .urdf import read_urdf
 
     turn = "quaternion" if floating is True else floating
-    return read_urdf(text, source=str(path), floating=turn or None, passive=bool(passive))
+    return read_urdf(text, source=str(path), floating=turn or None, passive=bool(passive), limits=limits or "stop")
 
 
 def _text(path: Path) -> str:

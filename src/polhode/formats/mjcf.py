@@ -50,11 +50,14 @@ class _Item:
     childclass: str | None
 
 
-def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passive: bool = True) -> Model:
+def read_mjcf(
+    text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop"
+) -> Model:
     """Read a model from the text of an MJCF file.
 
     folder  : where included files are looked for; never outside of it
-    passive : whether the joints' damping and springs act, or are only kept
+    passive : whether the joints' damping, springs and dry friction act, or are only kept
+    limits  : "stop" where limits are stops in simulations, "ignore" where they are only kept
 
     Inertias are taken literally; the report lists those that no body has, and
     the parts of the file that were not read.
@@ -63,7 +66,7 @@ def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passiv
     root = read_text(text, source, folder, faults)
     check_elements(root, faults)
     with faults.caught():
-        reader = _Reader(root, passive, faults)
+        reader = _Reader(root, passive, limits, faults)
         reader.read_bodies()
         reader.note_the_rest()
         reader.add_bodies()
@@ -77,11 +80,12 @@ def read_mjcf(text: str, *, source: str = "", folder: Path | None = None, passiv
 class _Reader:
     """Walks the bodies of a file and fills a builder."""
 
-    def __init__(self, root: Element, passive: bool, faults: Faults) -> None:
+    def __init__(self, root: Element, passive: bool, limits: str, faults: Faults) -> None:
         self.root, self.passive, self.faults = root, passive, faults
         self.settings: Settings = read_settings(root, faults)
         self.classes = Classes(root, faults)
-        self.builder = Builder(root.get("model") or "model", gravity=_gravity(root, faults), literal=True)
+        name, gravity = root.get("model") or "model", _gravity(root, faults)
+        self.builder = Builder(name, gravity=gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
         self.sites: list[tuple[str, str, Pose]] = []
         self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body

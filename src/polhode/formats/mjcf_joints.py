@@ -46,7 +46,7 @@ def read_joint(
     options: dict[str, Any] = {"name": name, "passive": passive}
     scale = math.pi / 180 if settings.degrees and kind in ("hinge", "ball") else 1
     if element.tag == "joint":
-        options |= _laws(element, kind, what, scale, passive, builder, faults)
+        options |= _laws(element, kind, what, scale, builder, faults)
     if kind in ("free", "ball"):
         if _bounds(element, "range", "limited", what, settings, faults) is not None:
             builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
@@ -80,9 +80,7 @@ def _turning(element: Element, kind: str, X_BF: Pose, options: dict[str, Any], f
     return Read(joint=made, before=Pose.at(p), after=Pose.at(zeros(3) - p), ref=0)
 
 
-def _laws(
-    element: Element, kind: str, what: str, scale: float, passive: bool, builder: Builder, faults: Faults
-) -> dict[str, Any]:
+def _laws(element: Element, kind: str, what: str, scale: float, builder: Builder, faults: Faults) -> dict[str, Any]:
     """Read armature, damping, spring and dry friction."""
     found: dict[str, Any] = {"armature": number(element, "armature", f"{what}: armature", faults, 0)}
     for key in ("damping", "stiffness"):
@@ -98,9 +96,10 @@ def _laws(
     else:
         found["rest"] = number(element, "springref", f"{what}: springref", faults, 0) * scale
     friction = number(element, "frictionloss", f"{what}: frictionloss", faults, 0)
-    if friction:
-        builder.note(f"{what}: its dry friction of {friction:g} does not act.")
-    return found if passive else found | {"friction": friction}
+    if friction and kind == "free":  # which would be along other axes than MuJoCo's
+        builder.note(f"{what}: the dry friction of a free joint is not read.")
+        return found
+    return found | {"friction": friction}
 
 
 def _bounds(

@@ -30,6 +30,7 @@ from polhode.spatial import Inertia
 
 from .toml_elements import element_keys, read_element
 from .toml_joints import read_joint
+from .toml_switches import read_switch
 from .toml_values import Values, ours, printable
 
 _ORIGIN = (0, 0, 0)
@@ -40,12 +41,19 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 _TABLES = {  # array of tables: (required keys, other keys)
     "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
+    "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
-_TOP = {"name", "gravity", "symbols", "constants", "definitions", "notes", "literal", "force_order", "constraint_order"}
+_TOP = {
+    *("name", "gravity", "symbols", "constants", "definitions", "notes", "literal", "limits"),
+    *("force_order", "constraint_order"),
+}
 
 
-def read_toml(text: str, source: str = "") -> Model:
-    """Read a model from TOML text; `source` names the text in messages."""
+def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
+    """Read a model from TOML text; `source` names the text in messages.
+
+    limits : "stop" or "ignore", whatever the text says; None for what it says
+    """
     try:
         data = tomllib.loads(text)
     except RecursionError:
@@ -54,7 +62,8 @@ def read_toml(text: str, source: str = "") -> Model:
         raise ModelError([f'not TOML: {error}. Expressions go in quotes: mass = "2*m".'], source) from None
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
-    return _Reader(Faults(source)).model(data)
+    found = _Reader(Faults(source)).model(data)
+    return found if limits is None else replace(found, limits=limits)
 
 
 class _Unchecked(dict[str, Expr]):
@@ -91,6 +100,9 @@ class _Reader(Values):
             for table in self._tables(data, kind.table):
                 with self.faults.caught(), ours(titled(kind.table)):
                     read_element(kind, table, self, build)
+        for i, table in enumerate(self._tables(data, "switch")):
+            with self.faults.caught(), ours(f"Switch number {i + 1}"):
+                build.switches.append(read_switch(table, self, f"Switch number {i + 1}"))
         self._order(build.forces, data, "force")
         self._order(build.constraints, data, "constraint")
         for note in self.words(data.get("notes", []), "Model: notes"):
@@ -98,7 +110,7 @@ class _Reader(Values):
         if not self.complete:  # what refers to a joint that was not read is not a fault of its own
             build.forces = [part for part in build.forces if not _about_joints(part)]
             build.constraints = [part for part in build.constraints if not _about_joints(part)]
-            build.short = []
+            build.short, build.switches = [], []
         with self.faults.caught(), ours(what):
             made = build.build()
         self.faults.raise_any()

@@ -12,12 +12,14 @@ from polhode.graph.printing import tree_sizes
 from polhode.model import Body, Marker, Model
 from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
+from polhode.model.switches import is_condition
 from polhode.spatial import Inertia, Pose
 
-from .expression_text import is_plain, restored, write
+from .expression_text import INFIX, is_plain, restored, write
 from .toml import read_toml
 from .toml_elements import element_table
 from .toml_joint_writer import joint_table
+from .toml_switches import Condition, switch_table
 
 _LONGEST = 80  # operations in one text
 _WIDTH = 100
@@ -90,6 +92,7 @@ class _Writer:
             blocks.append(self._definitions("definitions", self.definitions))
         elements = (*model.states, *model.forces, *model.constraints)
         blocks += [self._table(part.table, element_table(part)) for part in elements]
+        blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"
 
     def _top(self) -> str:
@@ -155,6 +158,8 @@ class _Writer:
                 return _quoted(value)
             case Expr():
                 return self._expression(value)
+            case Condition():
+                return self._condition(value.value)
             case int() | float():
                 return _number(value)
             case dict():
@@ -165,6 +170,19 @@ class _Writer:
         if e.op == "const" and not isinstance(e.value, Fraction) and abs(e.value) < 2**63:
             return _number(e.value)
         return _quoted(write(self.reduced.get(e, e), self._refer, self.meaning))
+
+    def _condition(self, e: Expr) -> str:
+        """Write what a switch waits for; "1 < x" for a comparison."""
+        found = self.reduced.get(e, e)
+        return _quoted(self._compared(found)) if is_condition(found) else self._expression(e)
+
+    def _compared(self, e: Expr) -> str:
+        if e.op in INFIX:
+            a, b = (write(side, self._refer, self.meaning) for side in e.args)
+            return f"{a} {INFIX[e.op]} {b}"
+        parts = [self._compared(part) for part in e.args]
+        parts = [f"({text})" if part.op not in INFIX else text for part, text in zip(e.args, parts, strict=True)]
+        return (" and " if e.op == "mul" else " or ").join(parts)
 
     def _refer(self, s: Expr) -> str:
         name = str(s.value)

@@ -10,7 +10,7 @@ from polhode.model import WORLD, Builder, Faults, Joint, Model, ModelError, free
 from polhode.model.errors import closest
 from polhode.spatial import Inertia
 
-from .urdf_joints import FRICTION_SPEED, ReadJoint, couple, make_joint, read_joints, read_origin
+from .urdf_joints import ReadJoint, couple, make_joint, read_joints, read_origin
 from .urdf_schema import check_elements
 from .variables import separate_names
 from .xml import Element, Number, number, parse
@@ -28,12 +28,15 @@ class _Link:
     inertia: Matrix
 
 
-def read_urdf(text: str, *, source: str = "", floating: str | None = None, passive: bool = False) -> Model:
+def read_urdf(
+    text: str, *, source: str = "", floating: str | None = None, passive: bool = False, limits: str = "stop"
+) -> Model:
     """Read a robot from the text of a URDF file.
 
     floating : None fixes the root link to the world, "quaternion" or "angles"
                lets it move freely, on a joint named "base"
     passive  : whether the joints' damping and friction act, or are only kept
+    limits   : "stop" where limits are stops in simulations, "ignore" where they are only kept
 
     Inertias are taken literally; the report lists those that no body has.
     Links on fixed joints become part of what carries them and stay as markers.
@@ -47,7 +50,7 @@ def read_urdf(text: str, *, source: str = "", floating: str | None = None, passi
     start = _root_of(links, joints, faults)
     names = _body_names(links, start, floating)
     with faults.caught():
-        builder = Builder(root.get("name") or "robot", literal=True)
+        builder = Builder(root.get("name") or "robot", literal=True, limits=limits)
         _add_root(builder, links.get(start), names, joints, floating)
         for joint in joints:
             with faults.caught():
@@ -201,13 +204,10 @@ def _note_renamed(builder: Builder, names: dict[str, str]) -> None:
 def _note_passive(builder: Builder, passive: bool) -> None:
     """Say once what becomes of damping and friction."""
     damped = [b.joint for b in builder.bodies if any(e != 0 for e in (*b.joint.damping, *b.joint.friction))]
-    rubbing = [j for j in damped if any(e != 0 for e in j.friction)]
     if damped and not passive:
         builder.note(
             f"Damping and friction of {_counted(damped)} are kept but do not act; load(..., passive=True) lets them."
         )
-    elif rubbing:
-        builder.note(f"Dry friction of {_counted(rubbing)} is smoothed below a speed of {FRICTION_SPEED:g}.")
 
 
 def _counted(joints: list[Joint]) -> str:

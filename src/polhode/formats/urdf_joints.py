@@ -13,7 +13,6 @@ from .xml import Element, Number, number, numbers
 SINGLE = ("revolute", "continuous", "prismatic")
 MOVING = (*SINGLE, "floating", "planar")
 TYPES = (*SINGLE, "fixed", "floating", "planar")
-FRICTION_SPEED = 1e-3  # below it, dry friction is smoothed; rad/s or m/s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +96,7 @@ def _dynamics(element: Element, what: str, faults: Faults) -> dict[str, Any]:
     inside = element.first("dynamics")
     if inside is None:
         return {}
-    found = {key: number(inside, key, f"{what}: {key}", faults, 0) for key in ("damping", "friction")}
-    return found | {"friction_speed": FRICTION_SPEED}
+    return {key: number(inside, key, f"{what}: {key}", faults, 0) for key in ("damping", "friction")}
 
 
 def _limits(joint: ReadJoint, what: str, faults: Faults) -> list[Limits] | None:

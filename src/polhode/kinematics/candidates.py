@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, substitute, symbol
-from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Lock, Rope, Stop
+from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Rope, Stop
 
 from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, stacked, touching_rows
 from .motion import Motion
@@ -104,21 +104,12 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
             grip = c.friction if c.static is None else c.static
             for k, slip in enumerate(slips):
                 yield slip, Law(kind=TANGENT, size=2 * (k == 0), of=-1 - k, bound=c.friction, grip=grip)
-    elif isinstance(c, Lock):
-        joint = next(body.joint for body in kin.model.bodies if body.joint.name == c.joint)
-        for name in joint.speeds():
-            v = symbol(name)
-            yield Row(name if joint.nu > 1 else "", None, kin.quasi.get(v, v)), Law()
-    elif isinstance(c, Brake | Clutch):
-        names = (c.speed,) if isinstance(c, Brake) else c.ends
-        speeds = [kin.quasi.get(symbol(name), symbol(name)) for name in names]
-        apart_by = speeds[0] if isinstance(c, Brake) else speeds[0] - c.ratio * speeds[1]
-        law = Law() if c.capacity is None else Law(kind=TANGENT, size=1, bound=c.capacity, grip=c.capacity)
-        yield Row("", None, apart_by), law
     elif isinstance(c, Latch):
         yield from ((row, Law()) for row in _latched(kin, c))
     else:
-        yield from ((row, Law()) for row in rows_of(kin, c))
+        capacity = c.capacity if isinstance(c, Brake | Clutch) else None
+        law = Law() if capacity is None else Law(kind=TANGENT, size=1, bound=capacity, grip=capacity)
+        yield from ((row, law) for row in rows_of(kin, c))
 
 
 def _latched(kin: Kinematics, latch: Latch) -> Iterator[Row]:

@@ -28,7 +28,19 @@ from polhode.graph import (
     vector,
     zeros,
 )
-from polhode.model import Constraint, Contact, Coupling, KnifeEdge, Latch, Loop, Relation, Rolling
+from polhode.model import (
+    Brake,
+    Clutch,
+    Constraint,
+    Contact,
+    Coupling,
+    KnifeEdge,
+    Latch,
+    Lock,
+    Loop,
+    Relation,
+    Rolling,
+)
 from polhode.spatial import Pose, Twist
 
 from .motion import Motion
@@ -176,7 +188,20 @@ def rows_of(kin: Kinematics, constraint: Constraint) -> list[Row]:
         return [Row("", None, constraint.axis @ V.v, V.v)]
     if isinstance(constraint, Rolling):
         return touching_rows(kin, constraint.wheel, constraint)
+    if isinstance(constraint, Lock):
+        joint = next(body.joint for body in kin.model.bodies if body.joint.name == constraint.joint)
+        names = joint.speeds()
+        return [Row(name if len(names) > 1 else "", None, _speed(kin, name)) for name in names]
+    if isinstance(constraint, Brake):
+        return [Row("", None, _speed(kin, constraint.speed))]
+    if isinstance(constraint, Clutch):
+        a, b = (_speed(kin, name) for name in constraint.ends)
+        return [Row("", None, a - constraint.ratio * b)]
     raise TypeError(f"{constraint.what}: nothing says what rows a {type(constraint).__name__} has.")
+
+
+def _speed(kin: Kinematics, name: str) -> Expr:
+    return kin.quasi.get(symbol(name), symbol(name))
 
 
 def stacked(kin: Kinematics, rows: list[tuple[str, Row]]) -> Constraints:

@@ -6,13 +6,14 @@ right to left. Reference: [KwatnyBlankenship, section II].
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
 from polhode.graph import (
     Expr,
     Matrix,
+    absolute,
     as_expr,
     as_matrix,
     cos,
@@ -27,10 +28,11 @@ from polhode.graph import (
     vector,
     zeros,
 )
-from polhode.model import Constraint, Coupling, Joint, Model, Part, Relation, weld
+from polhode.model import TIME, At, Brake, Clutch, Constraint, Coupling, Joint, Model, Part, Relation, weld
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.model.errors import closest
 from polhode.model.model import rigid_hosts, tied, with_values
+from polhode.model.switches import Switch
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
 from polhode.spatial.rotation import length
 
@@ -227,7 +229,7 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
-    bare = replace(model, bodies=tuple(bodies), forces=(), constraints=(), states=())
+    bare = replace(model, bodies=tuple(bodies), forces=(), constraints=(), states=(), switches=())
     return _with_rest(bare, model, held).merged()
 
 
@@ -242,8 +244,12 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
     notes = list(model.notes)
     for c in model.constraints:
         meets_held = isinstance(c, Coupling) and {symbol(c.coordinate), symbol(c.of)} & held.keys()
-        part = with_values(c.relation() if isinstance(c, Coupling) and meets_held else c, held)
+        if isinstance(c, Coupling) and meets_held:
+            part = with_values(c.relation(), held)
+        else:
+            part = with_values(_half_held(c, held) if isinstance(c, Clutch) else c, held)
         acts = free_symbols(part.value) & moving if isinstance(part, Relation) else tied(part, hosts) is None
+        acts = acts and not any(_is_held(part, kind, held, bare) for kind in ("coordinate", "speed", "joint"))
         if acts:
             constraints.append(part)
         else:
@@ -251,4 +257,38 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
     forces = [f for f in model.forces if not {symbol(name) for name in f.uses("speed")} & held.keys()]
     acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
     states = with_values(model.states, held)
-    return replace(bare, forces=acting, constraints=tuple(constraints), states=states, notes=tuple(notes))
+    found = replace(bare, forces=acting, constraints=tuple(constraints), states=states, notes=tuple(notes))
+    return replace(found, switches=_still(with_values(model.switches, held), found))
+
+
+def _half_held(clutch: Clutch, held: Mapping[Expr, Expr]) -> Constraint:
+    """A clutch of which one end is held: a brake on the other."""
+    (a, b), capacity = clutch.ends, clutch.capacity
+    if (symbol(a) in held) == (symbol(b) in held):
+        return clutch
+    if symbol(a) in held:
+        capacity = None if capacity is None else capacity * absolute(clutch.ratio)
+    return Brake(name=clutch.name, speed=b if symbol(a) in held else a, capacity=capacity, active=clutch.active)
+
+
+def _is_held(part: Constraint, kind: str, held: Mapping[Expr, Expr], bare: Model) -> bool:
+    """Whether a part is about a joint, a coordinate or a speed that is held."""
+    if kind == "joint":
+        return bool(set(part.uses(kind)) - {body.joint.name for body in bare.bodies if body.joint.nu})
+    return any(symbol(name) in held for name in part.uses(kind))
+
+
+def _still(switches: Iterable[Switch], model: Model) -> tuple[Switch, ...]:
+    """The switches of what is left that can still happen."""
+    names = {c.name for c in model.switchable}
+    changing = {symbol(n) for n in (*model.coordinates, *model.speeds, *(z.name for z in model.states))} | {TIME}
+    found = [
+        replace(
+            switch,
+            engage=tuple(name for name in switch.engage if name in names),
+            release=tuple(name for name in switch.release if name in names),
+        )
+        for switch in switches
+        if isinstance(switch, At) or free_symbols(switch.value) & changing
+    ]
+    return tuple(switch for switch in found if switch.engage or switch.release)

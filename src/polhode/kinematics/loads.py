@@ -42,7 +42,7 @@ def spring_energy(kin: Motion) -> Expr:
 def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
     """Forces that belong to one speed: dampers and friction of the joints, and what the user gave.
 
-    Friction is smoothed: -f tanh(u / friction_speed).
+    Friction with a friction_speed is smoothed, -f tanh(u / friction_speed); other friction is a brake of the model.
     """
     found: list[tuple[str, Expr]] = []
     for body in kin.model.bodies:
@@ -50,7 +50,7 @@ def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
         rows = zip(joint.speeds(), joint.damping, joint.friction, strict=False) if joint.passive else ()
         for name, d, f in rows:
             law = -(d * symbol(name))
-            if f != 0:
+            if f != 0 and joint.friction_speed != 0:
                 law = law - f * tanh(symbol(name) / joint.friction_speed)
             found.append((name, law))
     found += [(force.speed, force.value) for force in kin.model.forces if isinstance(force, SpeedForce)]

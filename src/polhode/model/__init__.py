@@ -11,10 +11,12 @@ from .model import TIME, Model, Report
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
 from .states import State
 from .switched import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
+from .switches import At, When, at, when
 
 __all__ = [
     "TIME",
     "WORLD",
+    "At",
     "Body",
     "Brake",
     "Builder",
@@ -45,6 +47,8 @@ __all__ = [
     "SpringDamper",
     "State",
     "Stop",
+    "When",
+    "at",
     "compound",
     "cylindrical",
     "free",
@@ -56,4 +60,5 @@ __all__ = [
     "spherical",
     "universal",
     "weld",
+    "when",
 ]

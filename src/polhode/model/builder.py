@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,15 @@ from polhode.spatial import Pose
 
 from . import values
 from .body import WORLD, Body, Marker
+from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
 from .joint import Joint
 from .model import Model, check_names
 from .states import State
+from .switches import Names, Switch
+from .switches import at as switch_at
+from .switches import when as switch_when
 
 GRAVITY = (0, 0, -9.81)
 
@@ -47,6 +52,7 @@ class Builder:
         self.forces: list[Force] = []
         self.constraints: list[Constraint] = []
         self.states: list[State] = []
+        self.switches: list[Switch] = []
         self.short: list[Element] = []  # what was said and stands for something else
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
@@ -107,6 +113,22 @@ class Builder:
         R = values.rotation(what, rotation, rpy, quaternion)
         self.markers.append(Marker(name=name, body=body, pose=Pose(R, values.entries(at, 3, f"{what}: at"))))
 
+    def switch(
+        self, *, at: Any = None, when: Any = None, direction: int = 0, engage: Names = (), release: Names = ()
+    ) -> None:
+        """Engage and release constraints in every simulation: `at` a time, or `when` something happens.
+
+        when      : as of `ph.when`: an expression that passes 0, or a comparison that becomes true, or its text
+        direction : of an expression, +1 on its way up, -1 on its way down, 0 both
+        """
+        if (at is None) == (when is None):
+            said = "neither at nor when" if at is None else "both at and when"
+            raise fault(f"Switch: has {said}, expected one of them.")
+        if when is None and direction != 0:
+            raise fault("Switch: has a time and a direction, expected a direction with when alone.")
+        names = {"engage": engage, "release": release}
+        self.switches.append(switch_at(at, **names) if when is None else switch_when(when, direction, **names))
+
     def __getattr__(self, name: str) -> Any:
         """The method that adds an element: build.spring(...) for the element of table "spring"."""
         kind = next((kind for kind in ELEMENTS.values() if name == (kind.call or kind.table)), None)
@@ -166,6 +188,13 @@ class Builder:
         }
         for part in self.short:
             check_names(part, known, faults)
+        laws = {(part.coordinate, part.value) for part in self.short if isinstance(part, Law) and part.active}
+        for name, times in Counter(name for name, _ in laws).items():
+            if times > 1:
+                faults.add(
+                    f"Coordinate {name!r} follows {times} laws at once, expected one. Leave out all but one, or give "
+                    "the others active=False and engage them one at a time."
+                )
         with faults.caught():
             model = self._model()
         faults.raise_any()
@@ -180,6 +209,7 @@ class Builder:
             forces=tuple(self.forces),
             constraints=tuple(self.constraints),
             states=tuple(self.states),
+            switches=tuple(self.switches),
             notes=tuple(self.notes),
             limits=self.limits,
             literal=self.literal,

@@ -167,6 +167,7 @@ def _signature(kind: type[Element]) -> Signature:
         (arg, None if s.when or s.optional else Parameter.empty if s.usual is None else s.usual) for arg, s in found
     ]
     rows = [*rows, ("name", "")] if kind.named else [("name", Parameter.empty), *rows]
+    rows.sort(key=lambda row: row[0] == "active")  # the last, after the name
     many = len(rows) if kind.positional is None else kind.positional
     optional = next((i for i, (_, usual) in enumerate(rows) if usual is not Parameter.empty), many)
     many = min([many, *(i for i, (_, usual) in enumerate(rows) if i > optional and usual is Parameter.empty)])

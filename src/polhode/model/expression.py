@@ -54,10 +54,13 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int | None]] = {  # number of o
 _GROUPS = ("q", "u", "z", "p")  # q.elbow, u["left-elbow"]: coordinates, speeds, states, parameters
 
 
-def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | None = None) -> Expr:
+def parse(
+    text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | None = None, *, condition: bool = False
+) -> Expr:
     """Read an expression; `names` are the names it may use, `what` names it in messages.
 
-    `checked` keeps what was found finite, for the next expression of the same parts.
+    `checked` keeps what was found finite, for the next expression of the same parts;
+    `condition` allows comparisons, joined by and, or, not.
 
     Numbers, names, + - * / **, the functions of `polhode.graph`, pi, and
     select(condition, a, b) with comparisons in its condition. A key "q.elbow" of
@@ -75,7 +78,8 @@ def parse(text: str, names: Mapping[str, Expr], what: str, checked: set[Expr] | 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(line, mode="eval")
-        e = _Reader(line, names, what).expression(tree.body)
+        reader = _Reader(line, names, what)
+        e = reader.condition(tree.body) if condition else reader.expression(tree.body)
         _require_finite(e, what, set() if checked is None else checked)
     except ModelError:
         raise
@@ -221,10 +225,10 @@ class _Reader:
         if n is not None and len(args) != n:
             raise fault(f"{self.what}: {name} has {len(args)} operands, expected {n}.")
         if name == "select":
-            return make(self._condition(args[0]), *[self.expression(a) for a in args[1:]])
+            return make(self.condition(args[0]), *[self.expression(a) for a in args[1:]])
         return make(*[self.expression(a) for a in args])
 
-    def _condition(self, tree: ast.expr) -> Expr:
+    def condition(self, tree: ast.expr) -> Expr:
         """Read what select chooses by: comparisons joined by and, or, not."""
         match tree:
             case ast.Compare():
@@ -243,7 +247,7 @@ class _Reader:
         self.depth += 1
         if self.depth > DEEPEST:
             raise RecursionError
-        made = self._condition(tree)
+        made = self.condition(tree)
         self.depth -= 1
         return made
 

@@ -68,6 +68,7 @@ class Joint:
     damping, friction, armature : per speed
     stiffness, rest             : per coordinate
     limits    : per coordinate, or none at all
+    friction_speed : below it friction is smoothed, -f tanh(u / friction_speed); 0 for a brake that holds and slips
     passive   : whether damping, friction and stiffness act, or are only kept
     """
 
@@ -173,7 +174,8 @@ def joint(
                    joint then has more coordinates than speeds
 
     Options of every joint: name, q and u (names of coordinates and speeds),
-    damping, friction with friction_speed, armature, stiffness, rest, limits, passive.
+    damping, friction (dry; smoothed below a friction_speed where one is given), armature, stiffness, rest, limits,
+    passive.
 
     >>> joint([[0], [0], [1], [0], [0], [0.1]], kind="screw").nq
     1
@@ -288,11 +290,10 @@ def finished(made: Joint, what: str, options: dict[str, Any]) -> Joint:
             f"{what}: stiffness acts on coordinates, and a quaternion's are not angles. Add a potential instead."
         )
     speed = values.scalar(options.get("friction_speed", 0), f"{what}: friction_speed")
-    smooth = found["passive"] and any(e != 0 for e in found["friction"])
-    if smooth and not (speed.number is None or float(speed) > 0):
+    if speed.number is not None and speed.number < 0:
         raise fault(
-            f"{what}: friction needs friction_speed, the speed below which it is smoothed, "
-            "for example friction_speed=1e-3."
+            f"{what}: friction_speed is {speed.number:g}, expected the speed below which friction is smoothed, or "
+            "none for friction that holds and slips."
         )
     found["friction_speed"] = speed
     found["limits"] = _limits(options.get("limits"), made.nq, what)

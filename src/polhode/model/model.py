@@ -18,7 +18,8 @@ from .constraints import Coupling, Relation
 from .elements import Constraint, Element, Force
 from .errors import Faults, closest, fault
 from .states import State
-from .switched import Stop
+from .switched import Brake, Stop
+from .switches import Switch, When
 from .tree import draw
 from .values import scalar
 
@@ -36,6 +37,7 @@ class Model:
     gravity     : (3,), the acceleration of free fall
     constraints : couplings, loops, rolling and other laws that hold while the machine moves
     states      : what is not motion and changes by a law of its own
+    switches    : what engages and releases constraints in every simulation
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -50,6 +52,7 @@ class Model:
     forces: tuple[Force, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     states: tuple[State, ...] = ()
+    switches: tuple[Switch, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
@@ -60,6 +63,7 @@ class Model:
         object.__setattr__(self, "bodies", tuple(_depth_first(self.bodies, faults)))
         _check_references(self, faults)
         _check_inertias(self, faults)
+        _check_switches(self, faults)
         faults.raise_any()
         _check_symbols(self, faults)
         faults.raise_any()
@@ -100,8 +104,9 @@ class Model:
         return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers]
 
     def laws(self) -> list[Expr]:
-        """Every expression of forces, constraints and states."""
-        return [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
+        """Every expression of forces, constraints, states and switches."""
+        found = [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
+        return found + [switch.value for switch in self.switches if isinstance(switch, When)]
 
     @property
     def holding(self) -> tuple[Constraint, ...]:
@@ -110,8 +115,31 @@ class Model:
 
     @cached_property
     def candidates(self) -> tuple[Constraint, ...]:
-        """The others: what commands engage, what lets go by itself, and the limits of joints as stops."""
-        return (*(c for c in self.constraints if not c.holds), *(self.limit_stops if self.limits == "stop" else ()))
+        """The others: what commands engage, what lets go by itself, and what joints imply."""
+        return (*(c for c in self.constraints if not c.holds), *self.implied)
+
+    @property
+    def implied(self) -> tuple[Constraint, ...]:
+        """What joints say of themselves: dry friction as brakes, and limits as stops where they are."""
+        return (*self.friction_brakes, *(self.limit_stops if self.limits == "stop" else ()))
+
+    @property
+    def switchable(self) -> tuple[Constraint, ...]:
+        """All that can be engaged and released."""
+        return (*self.constraints, *self.implied)
+
+    @cached_property
+    def friction_brakes(self) -> tuple[Brake, ...]:
+        """The dry friction of the joints as brakes that are engaged, where no friction_speed smooths it."""
+        found = []
+        for joint in (body.joint for body in self.bodies):
+            if joint.passive and joint.friction_speed == 0:
+                speeds = joint.speeds()
+                for speed, f in zip(speeds, joint.friction, strict=False):
+                    if f != 0:
+                        name = f"friction of {joint.name if len(speeds) == 1 else speed}"
+                        found.append(Brake(name=name, speed=speed, capacity=f, active=True))
+        return tuple(found)
 
     @cached_property
     def limit_stops(self) -> tuple[Stop, ...]:
@@ -226,17 +254,41 @@ class Model:
                 f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
                 f"Simulations hold them; M, c and tau leave all {self.nu} speeds free."
             )
-        if self.limit_stops:
-            names = [stop.coordinate for stop in self.limit_stops]
-            shown = [*map(repr, names[:8])] + ["..."] * (len(names) > 8)
-            how = "are stops in simulations" if self.limits == "stop" else "are kept, but do not act in simulations"
-            findings.append(f"Limits of {', '.join(shown)} {how}.")
+        if stops := [stop.coordinate for stop in self.limit_stops]:
+            acting = 'are stops in simulations; load(..., limits="ignore") leaves them out'
+            how = acting if self.limits == "stop" else "are kept, but do not act in simulations"
+            findings.append(f"Limits of {_listed(stops)} {how}.")
+        if others := self._other_limits:
+            findings.append(f"Limits of speed or effort of {_listed(others)} are kept, but do not act in simulations.")
+        if rubbing := [brake.speed for brake in self.friction_brakes]:
+            findings.append(f"Dry friction on {_listed(rubbing)} holds and slips in simulations; Q leaves it out.")
+        if loose := [c for c in self.constraints if not c.holds]:
+            shown = [f"{c.name!r} ({state_of(c)})" for c in loose[:8]] + ["..."] * (len(loose) > 8)
+            findings.append(f"Simulations may engage and release {', '.join(shown)}; M, c and tau leave them out.")
         return Report(self.name, tuple(findings))
+
+    @property
+    def _other_limits(self) -> list[str]:
+        """Coordinates whose speed or force is limited."""
+        joints = [body.joint for body in self.bodies if body.joint.limits]
+        rows = [pair for joint in joints for pair in zip(joint.coordinates(), joint.limits, strict=True)]
+        return [name for name, limit in rows if limit.speed is not None or limit.effort is not None]
 
     def __str__(self) -> str:
         return draw(self)
 
     __repr__ = __str__
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*map(repr, names[:8])] + ["..."] * (len(names) > 8))
+
+
+def state_of(c: Constraint) -> str:
+    """What a constraint does as declared, in a word or two."""
+    if not c.active:
+        return "released"
+    return "engaged where it closes" if c.law == "unilateral" else "engaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +324,7 @@ def _check_names(model: Model, faults: Faults) -> None:
         "Frame": [*model.frames],
         "Joint": [body.joint.name for body in model.bodies if body.joint.nu],
         "Force": [force.name for force in model.forces],
-        "Constraint": [c.name for c in (*model.constraints, *(model.limit_stops if model.limits == "stop" else ()))],
+        "Constraint": [c.name for c in model.switchable],
         # not model.coordinates, which would keep the order that bodies have now
         "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
         + [state.name for state in model.states],
@@ -366,10 +418,7 @@ def _check_references(model: Model, faults: Faults) -> None:
         check_names(part, known, faults)
         for text in part.faults():
             faults.add(text)
-    stops = [c for c in model.constraints if isinstance(c, Stop)]
-    for name, times in Counter(
-        c.coordinate for c in (*stops, *(model.limit_stops if model.limits == "stop" else ()))
-    ).items():
+    for name, times in Counter(c.coordinate for c in model.switchable if isinstance(c, Stop)).items():
         if times > 1:
             faults.add(
                 f"Coordinate {name!r} has {times} stops, expected one law for it. Leave out all but one, or the "
@@ -380,6 +429,25 @@ def _check_references(model: Model, faults: Faults) -> None:
     for name, times in Counter(c.coordinate for c in model.couplings).items():
         if times > 1:
             faults.add(f"Coordinate {name!r} has {times} couplings, expected one. Make the others constraints.")
+
+
+def _check_switches(model: Model, faults: Faults) -> None:
+    names = [c.name for c in model.switchable]
+    changing = {*model.coordinates, *model.speeds, *(state.name for state in model.states), TIME.value}
+    for switch in model.switches:
+        what = f"Switch {str(switch)!r}"
+        for word, given in (("engage", switch.engage), ("release", switch.release)):
+            for name in given:
+                if name not in names:
+                    faults.add(f"{what}: there is no constraint {name!r} to {word}. {closest(name, names)}")
+        for name in {*switch.engage} & {*switch.release}:
+            faults.add(f"{what} engages and releases {name!r}, expected one of the two.")
+        if not (switch.engage or switch.release):
+            faults.add(f"{what} does nothing. Give the names of constraints to engage or to release.")
+        if isinstance(switch, When) and not changing & {s.value for s in free_symbols(switch.value)}:
+            faults.add(
+                f"{what}: nothing in it changes, so it never happens. Expected coordinates, speeds, states or t."
+            )
 
 
 def check_names(part: Element, known: Mapping[str, Iterable[str]], faults: Faults) -> None:

@@ -85,7 +85,9 @@ class _Solver:
     def __init__(self, program: Program, p: np.ndarray, t: float, z: np.ndarray) -> None:
         self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
-        self.about = np.array(program.held.holonomic, dtype=bool)
+        holding = program.holding(None)  # not what comes and goes
+        self.about = np.array([name in holding for name in program.held.names], dtype=bool) & program.held.holonomic
+        self.on = np.array([name in holding for name in program.constraints.names], dtype=bool)
         self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
         self.rest = np.concatenate([z, np.zeros(len(program.work))])  # what stands behind q and u
 
@@ -101,7 +103,7 @@ class _Solver:
             size = self.program.measured(self.t, x, self.p)[2]
         else:
             size = np.sqrt(((E * far) ** 2).sum(axis=1))
-        least, chosen = self.least[: len(residual)], self.about if positions else slice(None)
+        least, chosen = self.least[: len(residual)], self.about if positions else self.on
         unit = np.where(size > 0, size, 1.0)
         return (residual / unit)[chosen], (J * far / (unit * least)[:, None])[chosen], far
 
@@ -181,9 +183,9 @@ class _Solver:
     def speeds(self, q: np.ndarray, u: np.ndarray, kept: set[str]) -> np.ndarray:
         """The nearest speeds that the constraints allow."""
         free = np.array([str(s.value) not in kept for s in self.program.equations.u], dtype=bool)
-        if not len(self.program.constraints):
+        if not self.on.any():
             return u
-        least, given = self.least[: len(self.program.constraints)], u
+        least, given = self.least[: len(self.program.constraints)][self.on], u
         for _ in range(3):
             psi, J, far = self.rows(q, u, False)
             u = u.copy()
@@ -193,9 +195,10 @@ class _Solver:
         both = [self.program.measured(self.t, np.concatenate([q, v, self.rest]), self.p)[1::2] for v in (u, given)]
         residual, pace = both[0][0], np.maximum(both[0][1], both[1][1])
         paces = np.where(pace > 0, pace, 1.0)
-        left = _Left.of(residual / paces, J[:, free], least)
+        left = _Left.of((residual / paces)[self.on], J[:, free], least)
         if not left.closed:
-            raise self._open(left, list(self.program.constraints.names), kept, "speeds")
+            names = [name for name, on in zip(self.program.constraints.names, self.on, strict=True) if on]
+            raise self._open(left, names, kept, "speeds")
         return u
 
     @staticmethod

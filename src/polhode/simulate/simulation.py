@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,8 +29,8 @@ from .modes import Modes
 from .recording import Recording
 from .start import begin
 from .switchboard import SwitchError
-from .switches import At, When, checked_switches
-from .warning import warn
+from .switches import At, When, checked_switches, undefined
+from .warning import SimulationWarning, warn
 from .watching import watching
 
 _SETTABLE = ("q", "u", "z", "tau")
@@ -75,10 +76,10 @@ class Simulation:
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
+        given = [*eq.model.switches, *checked_switches(switches)]
         self._modes = Modes(
-            dynamics, self._inputs, self._values, step, chosen.rule, self._record, checked_switches(switches), _driven,
-            method == "euler",
-        )  # fmt: skip
+            dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"
+        )
         self._names = [str(s.value) for s in self._program.x]
         nq, nu = len(eq.q), len(eq.u)
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
@@ -88,6 +89,7 @@ class Simulation:
         x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
         x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
         self._x = self._program.unit(x)
+        self._check_guards(given)
         self._modes.begin(float(t0), self._x)
         self._running, self._still, self._last_event, self._switch_failure = False, 0, -np.inf, ""
 
@@ -241,7 +243,11 @@ class Simulation:
 
         def struck() -> None:
             self._x[self._u] += du
-            board.command(self.t, (), (), f"strike at {marker}")
+            try:
+                board.command(self.t, (), (), f"strike at {marker}")
+            except SwitchError:
+                self._x[self._u] -= du
+                raise
 
         self._switch(struck)
 
@@ -255,13 +261,20 @@ class Simulation:
             self._flush()
             if self._recording.last < self.t:
                 self._recording.add(np.array([self.t]), self._x[None])
-        found = happen()
+        try:
+            found = happen()
+        finally:  # also where it was refused, and the state is what it was
+            now.rated, now.tries, now.error = 0, 0, 0.0
+            self._modes.select()
+            self._advance = self._taken()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
-        now.rated, now.tries, now.error = 0, 0, 0.0
-        self._modes.select()
-        self._advance = self._taken()
         return found
+
+    def _check_guards(self, switches: Sequence[At | When]) -> None:
+        """Refuse switches that wait for what is not finite now: it would not be seen to pass 0."""
+        if said := undefined(switches, self.dynamics, self.t, self._x, self._values):
+            raise ValueError(f"{said}, expected a finite number. Write it so that it is one wherever the run may go.")
 
     def _taken(self) -> Callable[[], int]:
         """The loop that takes steps of the machine in use, and records them as it is to."""
@@ -335,7 +348,9 @@ class Simulation:
             raise ValueError('run: until= what happens has no end to space outputs to. Give a time, or output="steps".')
         before = self._modes.switches
         self._resume()
+        self._check_guards([until])
         self._modes.rewire(self.t, [*before, until])
+        self._now.rated = 0
         try:
             with watching(progress, self.t, np.inf) as seen:
                 self._integrate(np.inf, None, seen)
@@ -363,6 +378,9 @@ class Simulation:
             self._outcome = Outcome(finished=False, reason=reason, time=self.t)
         else:
             self._outcome = self._ended(status)
+        waited = self._modes.switches
+        if self._outcome.finished and (said := undefined(waited, self.dynamics, self.t, self._x, self._values)):
+            warnings.warn(f"{said}, so it may have passed 0 unseen.", SimulationWarning, stacklevel=4)
 
     def _go(self, until: float, seen: Callable[[float], None], stopped: Callable[[], bool]) -> int:
         """Call the loop until the end or a failure; MORE where it was stopped."""

@@ -137,11 +137,17 @@ class Switchboard:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
         before = {} if first else self.mode()
+        kept = [array.copy() for array in self._changing]
+        wished = [self.names[g] for g in np.flatnonzero(board.view("wanted") > 0)]
         places["cause"] = cause
         status = self._resolve()
         if status != OK:
+            reason = self._why_not(status, t, wished)
+            for array, before_it in zip(self._changing, kept, strict=True):
+                array[...] = before_it
             board.view("wanted")[:] = 0
-            raise SwitchError(self._why_not(status, t), status)
+            adopt(self.machine)
+            raise SwitchError(reason, status)
         mode = self.mode()
         labels, impulse = self.program.constraints.labels, board.view("impulse")
         most = np.abs(impulse).max(initial=0.0)
@@ -165,7 +171,12 @@ class Switchboard:
             )
         )
 
-    def _why_not(self, status: int, t: float) -> str:
+    @property
+    def _changing(self) -> tuple[np.ndarray, ...]:
+        """What a switch changes: the state, what is captured, and the mode."""
+        return self.x, self.machine.p, self.rows.whole, self.rows.places, self.rows.view("slip")
+
+    def _why_not(self, status: int, t: float, wished: Sequence[str]) -> str:
         if status == REFUSED:
             row = int(self.rows.places[0]["event"])
             assert self.machine.constrained is not None
@@ -180,7 +191,18 @@ class Switchboard:
                 f"At t = {t:.6g} s no mode of contacts, stops and friction is consistent, and no impulse makes one: "
                 "the machine jams. Smaller coefficients of friction may have one."
             )
-        return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular, or constraints contradict."
+        kind, engaged = self.rows.view("kind"), self.rows.view("engaged")
+        held = [name for g, name in enumerate(self.names) if engaged[g] and kind[self._of[g][0]] == EQUAL]
+        if not held:
+            return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular."
+        if not wished:
+            return f"The mode at t = {t:.6g} s cannot be found: {_listed(held)} contradict each other."
+        others = [name for name in held if name not in wished]
+        beside = f" beside {_listed(others)}" if others else " together"
+        return (
+            f"{_listed(wished)} cannot be engaged{beside} at t = {t:.6g} s: no speeds satisfy them all. "
+            "Release one of those that contradict each other."
+        )
 
     # what holds
 
@@ -245,6 +267,10 @@ class Switchboard:
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
         bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -1e-6 * reach[i]]
         return [(program.constraints.names[i], float(phi[i])) for i in bad]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
 
 
 class SwitchError(RuntimeError):

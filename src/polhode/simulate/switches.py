@@ -1,89 +1,49 @@
-"""Switches of a run: at a time, or when something happens."""
+"""Switches of a run: those of its model, and those that it was given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from polhode.equations import Equations
-from polhode.graph import Expr, free_symbols
-from polhode.model.expression import parse
+from polhode.equations import Dynamics, Equations
+from polhode.graph import Expr, evaluate, free_symbols, substitute, symbol
+from polhode.model import At, When, at, when
+from polhode.model.errors import closest
 
-from .asked import is_number
-
-Names = str | Iterable[str]
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """A switch at a time; make one with `at`."""
-
-    time: float
-    engage: tuple[str, ...] = ()
-    release: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"at {self.time:g} s"
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """A switch when an expression passes 0; make one with `when`."""
-
-    value: Expr | str
-    direction: int = 0
-    engage: tuple[str, ...] = ()
-    release: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"when {str(self.value).splitlines()[0]:.60}"
-
-
-def at(time: float, *, engage: Names = (), release: Names = ()) -> At:
-    """Engage and release constraints at a time."""
-    if not (is_number(time) and np.isfinite(time)):
-        raise ValueError(f"at: time is {time!r:.60}, expected seconds.")
-    return At(float(time), _names(engage), _names(release))
-
-
-def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = ()) -> When:
-    """Engage and release constraints when an expression passes 0; with until=, end a run.
-
-    value     : an expression of q, u, z, t and parameters, or its text; "theta > 1" is theta - 1 on its way up
-    direction : +1 on its way up, -1 on its way down, 0 both
-    """
-    if direction not in (-1, 0, 1):
-        raise ValueError(f"when: direction is {direction!r:.60}, expected +1, -1 or 0.")
-    if not isinstance(value, (Expr, str)):
-        raise TypeError(f'when: {value!r:.60}, expected an expression, or its text such as "theta > 1".')
-    return When(value, direction, _names(engage), _names(release))
+__all__ = ["At", "When", "at", "checked_switches", "guard_of", "undefined", "when"]
 
 
 def guard_of(switch: When, eq: Equations) -> tuple[Expr, int]:
     """The expression of a switch, and the way in which it counts; a comparison becomes true on its way up."""
+    value, way = switch.guard()
+    value = substitute(value, eq.kinematics.quasi)
     known = {*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters}
-    value = switch.value
-    if isinstance(value, str):
-        names, what = {str(s.value): s for s in known}, f"when {value!r:.60}"
-        compares = "<" in value or ">" in value
-        value = parse(f"select({value}, 1, 0)", names, what).args[0] if compares else parse(value, names, what)
-    if unknown := sorted(str(s) for s in free_symbols(value) - known):
+    if unknown := sorted(str(s.value) for s in free_symbols(value) - known):
         raise ValueError(
-            f"{switch}: {unknown[0]!r} is none of the coordinates, speeds, states, parameters and t of the model."
+            f"{switch}: {unknown[0]!r} is none of the coordinates, speeds, states, parameters and t of the model. "
+            f"{closest(unknown[0], sorted(str(s.value) for s in known))}"
         )
     if not free_symbols(value) & {*eq.q, *eq.u, *eq.z, eq.t}:
         raise ValueError(f"{switch}: nothing in it changes, so it never happens.")
-    if value.op in ("lt", "le"):
-        below, above = value.args
-        return above - below, 1
-    return value, switch.direction
+    return value, way
 
 
-def _names(given: Names) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def undefined(switches: Sequence[At | When], dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> str | None:
+    """Say what a switch waits for that is not finite at a state; None where all is."""
+    eq = dynamics.equations
+    state = dict(zip((*eq.q, *eq.u, *eq.z), x.tolist(), strict=False))
+    given = state | dynamics.values | {eq.t: t} | dict(zip(map(symbol, dynamics.parameters), p.tolist(), strict=False))
+    for switch in switches:
+        if isinstance(switch, When):
+            value, _ = guard_of(switch, eq)
+            with np.errstate(all="ignore"):
+                found = float(evaluate(value, given))
+            if not np.isfinite(found):
+                at_it = [f"{s} = {given[s]:.6g}" for s in sorted(free_symbols(value), key=str)]
+                return f"{switch}: it is {found} at t = {t:.6g} s, where {', '.join(at_it[:6])}"
+    return None
 
 
 def checked_switches(given: Any) -> list[At | When]:

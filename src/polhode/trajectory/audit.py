@@ -89,7 +89,8 @@ class Audit:
     """What should be conserved or balanced, and how well it is.
 
     energies   : kinetic, potential, total at the start and at the end, (2, 3)
-    work       : of tau, of the model's own forces and of moving constraints, (3,)
+    work       : of tau, of the model's own forces, of impacts and friction where there may be any, and of moving
+                 constraints, (3,) or (4,)
     by_hand    : energy of states that were set between steps
     drift      : the largest energy that none of these accounts for
     scale      : the energy it is measured by: the largest kinetic energy or change of potential energy
@@ -137,7 +138,8 @@ class Audit:
         for k, name in enumerate(("kinetic", "potential", "total")):
             a, b = self.energies[:, k]
             lines.append(_row(f"{name} energy [J]", a, b, b - a))
-        sources = [f"work of {name}" for name in ("inputs", "its own forces", "moving constraints")]
+        lost = ["impacts, friction"] * (len(self.work) > 3)
+        sources = [f"work of {name}" for name in ("inputs", "its own forces", *lost, "moving constraints")]
         for name, value in zip([*sources, "set by hand"], [*self.work, self.by_hand], strict=True):
             if value:
                 lines.append(_row(f"{name} [J]", "", "", value))

@@ -194,7 +194,10 @@ def test_springs_and_dampers_act_unless_passive_is_false():
     acting, kept = read(body(joint)), read(body(joint), passive=False)
     assert acting.body("a").joint.passive
     assert not kept.body("a").joint.passive
-    assert "dry friction of 0.5 does not act" in str(acting.report())
+    assert [(b.name, float(b.capacity)) for b in acting.friction_brakes] == [("friction of j", 0.5)]
+    assert "Dry friction on 'j_dot' holds and slips in simulations; Q leaves it out." in str(acting.report())
+    assert float(kept.body("a").joint.friction[0]) == 0.5
+    assert kept.friction_brakes == ()
 
 
 def equalities(text, *before, world=None):

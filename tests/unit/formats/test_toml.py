@@ -159,7 +159,7 @@ WRONG_JOINTS = {
     '{ type = "revolute", axis = [0, 0, 0] }': "length 0",
     '{ type = "revolute", axis = "x", dampng = 1 }': "Did you mean 'damping'",
     '{ type = "revolute", axis = "x", damping = -1 }': "expected 0 or more",
-    '{ type = "revolute", axis = "x", friction = 1 }': "friction_speed",
+    '{ type = "revolute", axis = "x", friction = 1, friction_speed = -1 }': "friction_speed",
     '{ type = "revolute", axis = "x", limits = [1, 2, 3] }': "expected \\[lower, upper\\]",
     '{ type = "revolute", axis = "x", limits = { low = 1 } }': "expected \\[lower, upper\\]",
     '{ type = "revolute", axis = "x", limits = ["m", 1] }': "unknown name m",

@@ -139,7 +139,11 @@ def test_damping_and_friction_are_kept_and_act_only_on_request():
     assert not kept.body("b").joint.passive
     assert "do not act" in str(kept.report())
     assert acting.body("b").joint.passive
-    assert "smoothed below a speed of 0.001" in str(acting.report())
+    assert acting.body("b").joint.friction_speed == 0
+    (brake,) = acting.friction_brakes
+    assert (brake.name, brake.speed, float(brake.capacity)) == ("friction of j", "j_dot", 0.1)
+    assert "holds and slips in simulations" in str(acting.report())
+    assert kept.friction_brakes == ()
 
 
 def test_mimic_is_a_coupling():

@@ -101,7 +101,7 @@ def test_its_method_explains_itself():
     method = Builder().latch
     assert method.__doc__ == "Hold a speed near another while it is active."
     text = str(inspect.signature(method))
-    assert text == "(speed, ground='world', *, grip, reach=None, way='near', axis='x', active=True, name='')"
+    assert text == "(speed, ground='world', *, grip, reach=None, way='near', axis='x', name='', active=True)"
     assert "latch" in dir(Builder())
     assert "blow" in dir(Builder())
     with pytest.raises(AttributeError, match=r"Builder has no 'latsh'. Did you mean 'latch'"):

@@ -156,7 +156,11 @@ WRONG = {
     "three axes": (lambda: universal(("x", "y", "z")), "expected two"),
     "unknown option": (lambda: revolute("x", dampng=1), "unknown option 'dampng'"),
     "negative damping": (lambda: revolute("x", damping=-1), "damping is -1, expected 0 or more"),
-    "friction": (lambda: revolute("x", friction=1), "friction needs friction_speed"),
+    "friction speed": (
+        lambda: revolute("x", friction=1, friction_speed=-1),
+        "friction_speed is -1, expected the speed",
+    ),
+    "friction": (lambda: revolute("x", friction=-1), "friction is -1, expected 0 or more"),
     "stiff quaternion": (lambda: spherical(quaternion=True, stiffness=1), "Add a potential instead"),
     "names": (lambda: cylindrical("x", q=["a"]), "names of its 2 coordinates"),
     "name": (lambda: revolute("x", name=3), "expected text"),
@@ -181,8 +185,7 @@ def test_options():
     assert made.armature == (L, L)
     assert made.rest == (const(0), M)
     assert made.limits == (Limits(lower=0, upper=1), Limits(effort=5))
-    kept = revolute("x", friction=1, passive=False)  # friction that does not act needs no speed
-    assert not kept.passive
+    assert not revolute("x", friction=1, passive=False).passive
 
 
 def test_given_names_may_be_symbols():

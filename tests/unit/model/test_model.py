@@ -282,7 +282,13 @@ def test_limits_are_reported():
     build.body("a", joint=revolute(limits=(-1, 1)), mass=1, com=(1, 0, 0))
     build.body("b", joint=revolute(limits=(-float("inf"), float("inf"))), mass=1, com=(1, 0, 0))
     build.body("c", joint=revolute(limits={"effort": 3}), mass=1, com=(1, 0, 0))
-    assert build.build().report().findings == ("Limits of 'a', 'c' are kept, but do not act in simulations.",)
+    effort = "Limits of speed or effort of 'c' are kept, but do not act in simulations."
+    assert build.build().report().findings == (
+        "Limits of 'a' are stops in simulations; load(..., limits=\"ignore\") leaves them out.",
+        effort,
+    )
+    build.limits = "ignore"
+    assert build.build().report().findings == ("Limits of 'a' are kept, but do not act in simulations.", effort)
 
 
 def test_the_report():
