@@ -19,7 +19,8 @@ from polhode.kernels.machine import CONTROL, NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
-from polhode.trajectory.events import Events
+from polhode.trajectory.events import Events, places_at
+from polhode.trajectory.modes import respond_in_modes
 
 from .asked import is_number, method_of, movable, parameters_of, times, tolerances, values_of
 from .ending import ending
@@ -266,6 +267,7 @@ class Simulation:
             board.command(self.t, (), (), f"strike at {marker}")
 
         self._switch(struck)
+        self._recording.set_rows.append(self._recording.rows - 1)
 
     def _switch(self, happen: Callable[[], Any]) -> Any:
         """Let an event happen to the state now, which is recorded before and after."""
@@ -280,6 +282,8 @@ class Simulation:
         found = happen()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
+        elif now.row and self._grid[now.row - 1] == self.t:  # an output at an event is the state after it
+            self._rows[now.row - 1] = self._x
         now.rated, now.tries, now.error = 0, 0, 0.0
         self._select()
         return found
@@ -515,6 +519,8 @@ class Simulation:
         board = self._board
         if board is None:
             return status
+        if self._chosen.rule.whole:
+            board.note(self.t)
         try:
             if status == EVENT:
                 self._still = self._still + 1 if self._now.t <= self._last_event else 0
@@ -641,16 +647,17 @@ class Simulation:
         found = np.zeros((len(t), len(WORK)))
         if "losses" not in self._program.work:
             for event in self.events:
-                after = np.searchsorted(t, event.time, side="right") - (event.lost > 0 and event.time in t)
-                found[after:, 2] -= event.lost
+                after = np.searchsorted(t, event.time, side="right") - int(event.time in t)
+                found[after:, WORK.index("losses")] -= event.lost
         return found
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The reactions at states, (k, m), whatever the method does to get from one to the next."""
-        if self._board is not None and not self._program.stepping:
-            return self._board.reactions(t, x, tau)
         program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
-        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
+        x = x[:, : self._machine.counted]
+        if self.events:
+            return respond_in_modes(program, self._values, self.events, places_at(self.events, t), t, x, tau)[1]
+        return program.respond(t, x, tau, self._values)[1]
 
     def _rank(self) -> int:
         """How many rows of constraints are independent where the run is."""

@@ -10,15 +10,16 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
-from polhode.kernels.switch import JAMMED, REFUSED, adopt, react_along, resolve
+from polhode.kernels.switch import JAMMED, REFUSED, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import closest
-from polhode.trajectory.events import OPEN, RELEASED, Event, places_at
+from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switches import At, When
 
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
+_STEPPED = {OPEN: "opens", "sticks": "sticks", "holds": "sticks", "slides": "slips", "slips": "slips"}
 
 
 class Switchboard:
@@ -109,7 +110,7 @@ class Switchboard:
     def _happen(self, t: float, cause: int, why: str, struck: str | None = None, first: bool = False) -> None:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
-        before = {} if first else self.mode()
+        before, state = {} if first else self.mode(), self.x.copy()
         places["cause"] = cause
         status = resolve(self.machine, float(t), self.x)
         if status != OK:
@@ -133,10 +134,24 @@ class Switchboard:
                 impulses=impulses,
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
-                rows=(board.view("mode").copy(), board.view("slip").copy()),
+                rows=self._rows(),
+                states=(state, self.x.copy()),
                 note="several modes are consistent, this one has the most that hold" if places["several"] else "",
             )
         )
+
+    def note(self, t: float) -> None:
+        """Write down that a step of time-stepping ended in another mode, where it did; its losses are in the work."""
+        mode, before = self.mode(), self.events[-1].mode
+        if changed := [name for name in self.names if mode[name] != before[name]]:
+            why = next((_STEPPED[mode[name]] for name in changed if mode[name] in _STEPPED), "closes")
+            self.events.append(Event(time=float(t), what=tuple(changed), why=why, mode=mode, rows=self._rows()))
+
+    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The modes and directions of rows, and what they captured where they engaged."""
+        first, many = int(self.rows.places[0]["captured_at"]), int(self.rows.places[0]["captures"])
+        captured = self.machine.p[first : first + many]
+        return self.rows.view("mode").copy(), self.rows.view("slip").copy(), captured.copy()
 
     def _why_not(self, status: int, t: float) -> str:
         if status == REFUSED:
@@ -179,28 +194,6 @@ class Switchboard:
         if len(mode) > 1 and kind[1] == TANGENT:
             return "slides" if mode[1] == SLIDES or mode[-1] == SLIDES else "sticks"
         return "closed"
-
-    def reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The reactions of all rows at states of the run, (k, m), each in the mode that lasted there."""
-        now = self.rows.view("mode").copy(), self.rows.view("slip").copy(), self.machine.tau.copy()
-        found = np.zeros((len(t), len(self.program.constraints)))
-        place = places_at(self.events, t)
-        for k in np.unique(place):
-            here = np.flatnonzero(place == k)
-            rows = self.events[k].rows
-            assert rows is not None
-            self._set(*rows)
-            lam = np.zeros((len(here), found.shape[1]))
-            react_along(self.machine, t[here].copy(), x[here].copy(), np.ascontiguousarray(tau[here]), lam)
-            found[here] = lam
-        self._set(*now[:2])
-        self.machine.tau[:] = now[2]
-        return found
-
-    def _set(self, mode: np.ndarray, slip: np.ndarray) -> None:
-        """Have rows in another mode hold."""
-        self.rows.view("mode")[:], self.rows.view("slip")[:] = mode, slip
-        adopt(self.machine)
 
     def active(self) -> tuple[str, ...]:
         """The constraints that hold or slide now."""

@@ -37,8 +37,9 @@ def idle_mode(program: Program) -> dict[str, str]:
 
 def idle_start(program: Program, t: float) -> Event:
     """The start of a run in which nothing holds."""
-    none = np.zeros(len(program.constraints), dtype=np.int64), np.zeros(len(program.constraints))
-    return Event(time=t, what=(), why="start", mode=idle_mode(program), rows=none)
+    many, captured = len(program.constraints), np.ones(len(program.candidates.captured))
+    rows = np.zeros(many, dtype=np.int64), np.zeros(many), captured
+    return Event(time=t, what=(), why="start", mode=idle_mode(program), rows=rows)
 
 
 class Watch:

@@ -24,7 +24,9 @@ class Event:
     lost     : kinetic energy that went, J
     rest     : when what bounced comes to rest, where that is later than `time`; the bounces in between are not followed
     note     : what else is to be said: that there were several solutions
-    rows     : the mode of every row, and the directions in which rows slide, for those who go on from it
+    rows     : of rows, for those who go on from it: their modes, the directions in which they slide, and what was
+               captured where they engaged
+    states   : x = [q, u, z, work] before and after; None where time-stepping met it between the ends of a step
     """
 
     time: float
@@ -35,7 +37,8 @@ class Event:
     lost: float = 0.0
     rest: float | None = None
     note: str = ""
-    rows: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    states: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         what = ", ".join(f"{name} {self.mode.get(name, '')}".rstrip() for name in self.what) or "nothing changes"
