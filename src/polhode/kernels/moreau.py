@@ -99,15 +99,29 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     copy(lam, part(w.real, v.c, s.rows))
     _impulses(h, w, many, gap, before, size, False)
     _moved(h, lam, free, new)
+    for j in range(nu):
+        y[nq + j] = new[j]
+    _count(h, w, before, x, y)
+    if first_bad(y, m.counted) >= 0:
+        run.blamed = first_bad(y, m.counted)
+        return NOT_FINITE
+    if _hold(h, w):
+        run.halt = 1
+    return int(settle(m, run.end, y))
+
+
+@helper
+def _count(h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
+    """Write the work of impacts and friction, and of constraints that move, with that of the step."""
+    s, v = h.places[0], w.places[0]
     lost, psi, W = 0.0, part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
+    lam = part(w.real, v.lam, s.rows)
     for i in range(s.rows):
         if w.whole[v.kind + i] != EQUAL and lam[i] != 0.0:
             twice = before[i] + psi[i]
             for k in range(s.rows):
                 twice += W[i, k] * lam[k]
             lost -= 0.5 * lam[i] * twice
-    for j in range(nu):
-        y[nq + j] = new[j]
     if v.losses >= 0:
         y[v.losses] = x[v.losses] - lost
     if s.moving:
@@ -115,12 +129,6 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         for i in range(s.rows):
             work += lam[i] * moving[i]
         y[y.size - 1] = x[y.size - 1] + work
-    if first_bad(y, m.counted) >= 0:
-        run.blamed = first_bad(y, m.counted)
-        return NOT_FINITE
-    if _hold(h, w):
-        run.halt = 1
-    return int(settle(m, run.end, y))
 
 
 @helper
@@ -217,7 +225,7 @@ def _hold(h: Any, w: Any) -> bool:
                 mode[k] = SLIDES if fast > 1e-9 * np.sqrt(h.real[s.reach2 + i]) else HELD
                 slip[k] = slip[k] / fast if mode[k] == SLIDES else 0.0
     was = part(w.whole, v.closed, s.rows)
+    changed = False
     for i in range(s.rows):
-        if mode[i] != was[i]:
-            return True
-    return False
+        changed = changed or mode[i] != was[i]
+    return changed

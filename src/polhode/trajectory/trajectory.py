@@ -312,23 +312,33 @@ class Trajectory:
     # files
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Every column by name: t, coordinates, speeds, inputs, then residuals and reactions."""
+        """Every column by name: t, coordinates, speeds, inputs, then residuals, reactions and modes in words."""
         return export.columns(self)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with these columns, t its index."""
+        """A pandas DataFrame with these columns, t its index; modes are categories. `events.to_pandas()` beside it."""
         return export.frame(self)
 
     def to_csv(self, path: Any) -> None:
-        """Write the columns as CSV, numbers in full."""
+        """Write the columns as CSV, numbers in full; where constraints come and go, events to NAME.events.csv."""
         export.write_csv(self, path)
 
     def to_parquet(self, path: Any) -> None:
-        """Write the DataFrame as Parquet."""
+        """Write the DataFrame as Parquet; where constraints come and go, events to NAME.events.parquet."""
         export.write_parquet(self, path)
 
+    def to_json(self, path: Any = None) -> str:
+        """Columns, units, parameters, events and outcome as one JSON object; also written where a path is given."""
+        text = export.as_json(self)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
     def to_hdf5(self, path: Any) -> None:
-        """Write t, q, u, tau and the rest as HDF5, with names, parameters and outcome as attributes."""
+        """Write t, q, u, tau and the rest as HDF5, with names, parameters and outcome as attributes.
+
+        Modes and events are groups of columns.
+        """
         export.write_hdf5(self, path)
 
     # pictures
