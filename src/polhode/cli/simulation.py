@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polhode.model.errors import closest
+from polhode.trajectory.export import beside, shown_modes
 from polhode.view import for_animation, for_figure, needed, placed
 
 from .switches import event_data
@@ -59,6 +60,7 @@ def summary(traj: Any, written: Sequence[Path]) -> dict[str, Any]:
         "events": [event_data(event) for event in traj.events],
         "energy": {"start": float(energy[0]), "end": float(energy[-1])},
         "largest_residual": None if traj.residuals is None else float(abs(traj.residuals).max()),
+        "events": [event.plain() for event in traj.events],
         "statistics": dict(traj.statistics),
         "files": [str(path) for path in written],
     }
@@ -83,4 +85,6 @@ def write(traj: Any, files: dict[str, Path | None]) -> list[Path]:
         if path is not None:
             getattr(traj, call)(path=path) if call == "plot" else getattr(traj, call)(path)
             written.append(path)
+            if call in ("to_csv", "to_parquet") and shown_modes(traj):
+                written.append(beside(path))
     return written

@@ -84,6 +84,7 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         y[i + nu] = x[i + nu] + size * carried[i]
 
     # what acts in the step, for positions
+    copy(part(w.whole, v.mode, s.rows), part(w.whole, v.closed, s.rows))
     many = _gathered(h, w, gap, before, size)
     new = room.stages[3][:nu]
     _impulses(h, w, many, gap, before, size, True)
@@ -98,22 +99,36 @@ def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     copy(lam, part(w.real, v.c, s.rows))
     _impulses(h, w, many, gap, before, size, False)
     _moved(h, lam, free, new)
+    for j in range(nu):
+        y[nq + j] = new[j]
+    _count(h, w, before, x, y)
+    if first_bad(y, m.counted) >= 0:
+        run.blamed = first_bad(y, m.counted)
+        return NOT_FINITE
+    if _hold(h, w):
+        run.halt = 1
+    return int(settle(m, run.end, y))
+
+
+@helper
+def _count(h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
+    """Write the work of impacts and friction, and of constraints that move, with that of the step."""
+    s, v = h.places[0], w.places[0]
     lost, psi, W = 0.0, part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
+    lam = part(w.real, v.lam, s.rows)
     for i in range(s.rows):
         if w.whole[v.kind + i] != EQUAL and lam[i] != 0.0:
             twice = before[i] + psi[i]
             for k in range(s.rows):
                 twice += W[i, k] * lam[k]
             lost -= 0.5 * lam[i] * twice
-    for j in range(nu):
-        y[nq + j] = new[j]
     if v.losses >= 0:
         y[v.losses] = x[v.losses] - lost
-    if first_bad(y, m.counted) >= 0:
-        run.blamed = first_bad(y, m.counted)
-        return NOT_FINITE
-    _hold(h, w)
-    return int(settle(m, run.end, y))
+    if s.moving:
+        moving, work = part(h.real, s.f_moving, s.rows), 0.0
+        for i in range(s.rows):
+            work += lam[i] * moving[i]
+        y[y.size - 1] = x[y.size - 1] + work
 
 
 @helper
@@ -178,8 +193,8 @@ def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
 
 
 @helper
-def _hold(h: Any, w: Any) -> None:
-    """Have rows that stay equal hold where the step ends; note what the others did."""
+def _hold(h: Any, w: Any) -> bool:
+    """Have rows that stay equal hold where the step ends; note what the others did. Whether that is new."""
     s, v = h.places[0], w.places[0]
     active, closing = part(h.whole, s.active, s.held), part(h.whole, s.closing, s.held)
     used, used_q = part(h.whole, s.used, s.held), part(h.whole, s.used_q, s.held)
@@ -193,12 +208,24 @@ def _hold(h: Any, w: Any) -> None:
         if active[i] and not closing[i]:
             s.closing_all = 0
     s.rank, s.started, s.nearby, v.sliding = s.any, s.any, 0, 0
+    size, of, slip = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows), part(w.real, v.slip, s.rows)
     for i in range(s.rows):
-        if w.whole[v.kind + i] != EQUAL and lam[i] != 0.0:
+        if w.whole[v.kind + i] == UNILATERAL and lam[i] != 0.0:
             mode[i] = HELD
-            if w.whole[v.kind + i] == TANGENT:
-                speed = psi[i]
-                for k in range(s.rows):
-                    speed += W[i, k] * lam[k]
-                if abs(speed) > 1e-9 * np.sqrt(h.real[s.reach2 + i]):
-                    mode[i] = SLIDES
+        acts = w.whole[v.engaged + w.whole[v.group + i]] if of[i] < 0 else int(lam[of[i]] != 0.0)
+        if w.whole[v.kind + i] == TANGENT and size[i] > 0 and acts:
+            fast = 0.0
+            for k in range(i, i + size[i]):
+                slip[k] = psi[k]
+                for j in range(s.rows):
+                    slip[k] += W[k, j] * lam[j]
+                fast += slip[k] * slip[k]
+            fast = np.sqrt(fast)
+            for k in range(i, i + size[i]):
+                mode[k] = SLIDES if fast > 1e-9 * np.sqrt(h.real[s.reach2 + i]) else HELD
+                slip[k] = slip[k] / fast if mode[k] == SLIDES else 0.0
+    was = part(w.whole, v.closed, s.rows)
+    changed = False
+    for i in range(s.rows):
+        changed = changed or mode[i] != was[i]
+    return changed

@@ -85,6 +85,10 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
         return int(status)
     if v.losses >= 0:
         x[v.losses] -= w.real[v.lost]
+    if s.moving:  # what moves by itself does work by its impulse, too
+        moving, impulse = part(h.real, s.f_moving, s.rows), part(w.real, v.impulse, s.rows)
+        for i in range(s.rows):
+            x[x.size - 1] += impulse[i] * moving[i]
     hold_rows(h, w)
     return int(settle(m, t, x))
 
@@ -96,18 +100,18 @@ def adopt(m: Any) -> None:
 
 
 @kernel
-def react_along(m: Any, t: Array, x: Array, tau: Array, lam: Array) -> None:
-    """Write the reactions of all rows at states in one mode, a row each; NaN where a state has none."""
+def respond_along(m: Any, t: Array, x: Array, tau: Array, dx: Array, lam: Array) -> None:
+    """Write the rates of states in one mode and the reactions of all rows, a row each; NaN where a state has none."""
     h, w = m.constrained, m.switching
     s, v = h.places[0], w.places[0]
-    rate = part(w.real, v.rate_room, x.shape[1])
     for k in range(len(t)):
         copy(tau[k], m.tau)
         fill(lam[k], 0.0)
-        if s.idle:
-            continue
-        if evaluate(m, t[k], x[k], rate, True) != OK:
+        if evaluate(m, t[k], x[k], dx[k], True) != OK:
+            fill(dx[k], np.nan)
             fill(lam[k], np.nan)
+            continue
+        if s.idle:
             continue
         if v.sliding == 0:
             reacted(h, w)

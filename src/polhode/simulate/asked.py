@@ -94,6 +94,12 @@ def times(output: Any, t0: float, t_end: float) -> np.ndarray | None:
     return found
 
 
+def whole_steps(grid: np.ndarray, t0: float, t_end: float, step: Any) -> np.ndarray:
+    """The ends of steps that are nearest to the times of a grid, each once, and the end."""
+    found = t0 + np.unique(np.round((grid - t0) / step)) * step
+    return np.append(found[found < t_end - 1e-9 * step], t_end)
+
+
 def values_of(
     given: Any, names: Sequence[str], rest: Sequence[float] | np.ndarray, what: str, forms: str = ""
 ) -> np.ndarray:

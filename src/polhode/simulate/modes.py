@@ -251,7 +251,8 @@ class Modes:
             return Events(self.board.events)
         if not self.switched:
             return Events()
-        none = np.zeros(len(self.program.constraints), dtype=np.int64), np.zeros(len(self.program.constraints))
+        many, captured = len(self.program.constraints), np.ones(len(self.program.candidates.captured))
+        none = np.zeros(many, dtype=np.int64), np.zeros(many), captured
         return Events((Event(time=self._t0, what=(), why="start", mode=self.words(), rows=none),))
 
     def words(self) -> dict[str, str]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.kernels.loop import METHODS
 from polhode.trajectory import Trajectory
 
-from .asked import check_span, method_of, movable, times
+from .asked import check_span, method_of, movable, times, whole_steps
 from .simulation import Simulation
 from .switches import When, checked_switches
 from .warning import warn
@@ -46,9 +47,10 @@ def simulate(
                of t, q, u, or a `Sampled` controller
     p        : values of parameters that were not compiled in
     method   : "dop853", "dopri5", adaptive; "rodas5p", adaptive for stiff systems; "rk4",
-               "midpoint", "euler" (semi-implicit), of a fixed step
+               "midpoint", "euler" (semi-implicit), of a fixed step; "moreau", time-stepping with a fixed step
     step     : of a fixed-step method
-    output   : times of the result: an array, a spacing, or "steps" for every step; 501 by default
+    output   : times of the result: an array, a spacing, or "steps" for every step; 501 by default,
+               of "moreau" at the nearest whole steps
     switches : what engages and releases constraints: `at` a time, `when` something happens, or several of them
     until    : a time, as t_end; or `when(...)`, which ends the run before t_end, where one is given
     longest  : the longest step an adaptive method may take
@@ -95,6 +97,8 @@ def simulated(
     method_of(given["method"], step, t0)
     end = check_span(step, t0, t_end)
     grid = times(output, t0, end)
+    if output is None and METHODS[given["method"]].rule.whole and grid is not None:
+        grid = whole_steps(grid, t0, end, step)
     movable(dynamics, "simulate")
     with watching(progress, t0, end) as seen:
         run = Simulation(dynamics, _driven=given.get("tau") is not None, **given)

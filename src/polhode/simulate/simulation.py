@@ -19,7 +19,8 @@ from polhode.kernels.machine import NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
-from polhode.trajectory.events import Events
+from polhode.trajectory.events import Events, places_at
+from polhode.trajectory.modes import respond_in_modes
 
 from .asked import is_number, method_of, movable, parameters_of, times, tolerances, values_of
 from .ending import ending
@@ -250,6 +251,7 @@ class Simulation:
                 raise
 
         self._switch(struck)
+        self._recording.set_rows.append(self._recording.rows - 1)
 
     def _switch(self, happen: Callable[[], Any]) -> Any:
         """Let an event happen to the state now, which is recorded before and after."""
@@ -269,6 +271,8 @@ class Simulation:
             self._advance = self._taken()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
+        elif now.row and self._grid[now.row - 1] == self.t:  # an output at an event is the state after it
+            self._rows[now.row - 1] = self._x
         return found
 
     def _check_guards(self, switches: Sequence[At | When]) -> None:
@@ -420,6 +424,8 @@ class Simulation:
         ENDED where what a run was to wait for happened.
         """
         modes = self._modes
+        if self._chosen.rule.whole and modes.board is not None:
+            modes.board.note(self.t)
         try:
             if status == EVENT:
                 self._still = self._still + 1 if self._now.t <= self._last_event else 0
@@ -546,16 +552,17 @@ class Simulation:
         found = np.zeros((len(t), len(WORK)))
         if "losses" not in self._program.work:
             for event in self.events:
-                after = np.searchsorted(t, event.time, side="right") - (event.lost > 0 and event.time in t)
-                found[after:, 2] -= event.lost
+                after = np.searchsorted(t, event.time, side="right") - int(event.time in t)
+                found[after:, WORK.index("losses")] -= event.lost
         return found
 
     def _reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The reactions at states, (k, m), whatever the method does to get from one to the next."""
-        if self._modes.board is not None and not self._program.stepping:
-            return self._modes.board.reactions(t, x, tau)
         program = program_of(self.dynamics, self._program.laws) if self._program.stepping else self._program
-        return program.respond(t, x[:, : self._machine.counted], tau, self._values)[1]
+        x = x[:, : self._machine.counted]
+        if self.events:
+            return respond_in_modes(program, self._values, self.events, places_at(self.events, t), t, x, tau)[1]
+        return program.respond(t, x, tau, self._values)[1]
 
     def _rank(self) -> int:
         """How many rows of constraints are independent where the run is."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
-from polhode.kernels.switch import JAMMED, REFUSED, adopt, react_along, resolve
+from polhode.kernels.switch import JAMMED, REFUSED, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import closest
-from polhode.trajectory.events import OPEN, RELEASED, Event, places_at
+from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switches import At, When
 
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
+_STEPPED = {OPEN: "opens", "sticks": "sticks", "holds": "sticks", "slides": "slips", "slips": "slips"}
 
 
 class Switchboard:
@@ -93,9 +96,12 @@ class Switchboard:
         for part in ("mode", "slip", "warm"):
             self.rows.view(part)[place] = before.rows.view(part)
         symbols = {s: k for k, (_, s, _) in enumerate(self.program.candidates.captured)}
-        first = len(self.machine.p) - len(symbols)
-        for (_, s, _), value in zip(before.program.candidates.captured, captured, strict=True):
-            self.machine.p[first + symbols[s]] = value
+        known = [symbols[s] for _, s, _ in before.program.candidates.captured]
+        first = int(self.rows.places[0]["captured_at"])
+        self.machine.p[[first + k for k in known]] = captured
+        sizes = (len(new), place), (len(new), place), (len(symbols), known)
+        if len(place) < len(new):
+            self.events[:] = [replace(event, rows=_widened(event.rows, sizes)) for event in self.events]
         signs = min(len(self.guards), len(before.guards))
         self.rows.view("sign")[:signs] = before.rows.view("sign")[:signs]
         adopt(self.machine)
@@ -136,7 +142,7 @@ class Switchboard:
     def _happen(self, t: float, cause: int, why: str, struck: str | None = None, first: bool = False) -> None:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
-        before = {} if first else self.mode()
+        before, state = {} if first else self.mode(), self.x.copy()
         kept = [array.copy() for array in self._changing]
         wished = [self.names[g] for g in np.flatnonzero(board.view("wanted") > 0)]
         places["cause"] = cause
@@ -166,10 +172,24 @@ class Switchboard:
                 impulses=impulses,
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
-                rows=(board.view("mode").copy(), board.view("slip").copy()),
+                rows=self._rows(),
+                states=(state, self.x.copy()),
                 note="several modes are consistent, this one has the most that hold" if places["several"] else "",
             )
         )
+
+    def note(self, t: float) -> None:
+        """Write down that a step of time-stepping ended in another mode, where it did; its losses are in the work."""
+        mode, before = self.mode(), self.events[-1].mode
+        if changed := [name for name in self.names if mode[name] != before[name]]:
+            why = next((_STEPPED[mode[name]] for name in changed if mode[name] in _STEPPED), "closes")
+            self.events.append(Event(time=float(t), what=tuple(changed), why=why, mode=mode, rows=self._rows()))
+
+    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The modes and directions of rows, and what they captured where they engaged."""
+        first, many = int(self.rows.places[0]["captured_at"]), int(self.rows.places[0]["captures"])
+        captured = self.machine.p[first : first + many]
+        return self.rows.view("mode").copy(), self.rows.view("slip").copy(), captured.copy()
 
     @property
     def _changing(self) -> tuple[np.ndarray, ...]:
@@ -229,28 +249,6 @@ class Switchboard:
             return "slides" if mode[1] == SLIDES or mode[-1] == SLIDES else "sticks"
         return "closed"
 
-    def reactions(self, t: np.ndarray, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The reactions of all rows at states of the run, (k, m), each in the mode that lasted there."""
-        now = self.rows.view("mode").copy(), self.rows.view("slip").copy(), self.machine.tau.copy()
-        found = np.zeros((len(t), len(self.program.constraints)))
-        place = places_at(self.events, t)
-        for k in np.unique(place):
-            here = np.flatnonzero(place == k)
-            rows = self.events[k].rows
-            assert rows is not None
-            self._set(*rows)
-            lam = np.zeros((len(here), found.shape[1]))
-            react_along(self.machine, t[here].copy(), x[here].copy(), np.ascontiguousarray(tau[here]), lam)
-            found[here] = lam
-        self._set(*now[:2])
-        self.machine.tau[:] = now[2]
-        return found
-
-    def _set(self, mode: np.ndarray, slip: np.ndarray) -> None:
-        """Have rows in another mode hold."""
-        self.rows.view("mode")[:], self.rows.view("slip")[:] = mode, slip
-        adopt(self.machine)
-
     def active(self) -> tuple[str, ...]:
         """The constraints that hold or slide now."""
         return tuple(name for name, word in self.mode().items() if word not in (OPEN, RELEASED))
@@ -271,6 +269,16 @@ class Switchboard:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+
+
+def _widened(rows: Any, sizes: Sequence[tuple[int, list[int]]]) -> Any:
+    """The rows of an event in a machine that has more of them now."""
+    found = []
+    for old, (many, place) in zip(rows, sizes, strict=True):
+        wide = np.zeros(many, dtype=old.dtype)
+        wide[place] = old
+        found.append(wide)
+    return tuple(found)
 
 
 class SwitchError(RuntimeError):

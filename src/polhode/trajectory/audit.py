@@ -2,10 +2,10 @@
 
     d/dt (T + V) = u . tau + u . Q + dV_el/dt + lam . J u
 
-and at states that were set by hand, what they bring.
+and at states that were set by hand and at strikes, what they bring; at impacts, -lost.
 V_el is the part of V that Q has the forces of: springs and potentials. What is
 left of u . Q after them is dampers, friction and wrenches. Constraints do work
-only where they move with time, J u = -d phi/dt.
+where they slide, and where they move with time, J u = -d phi/dt.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polhode.equations.program import WORK
 from polhode.graph import Matrix, as_expr, substitute
 from polhode.kinematics import Motion
 from polhode.spatial import Wrench
@@ -41,19 +42,19 @@ def momentum(kin: Motion) -> Matrix:
 
 
 def work(traj: Trajectory) -> np.ndarray:
-    """Work since the start, (k, 3): of tau, of the model's own forces, of constraints that move.
+    """Work since the start, (k, 4): of tau, of the model's own forces, none of losses, of constraints that move.
 
     Simpson's rule between outputs, where the run did not count it.
     """
     start, middle, end = traj.powers
     steps = np.diff(traj.t)[:, None] / 6 * (start + 4 * middle + end)
-    return np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
+    return np.concatenate([np.zeros((1, len(WORK))), np.cumsum(steps, axis=0)])
 
 
 def powers(traj: Trajectory) -> np.ndarray:
-    """Power at the start, the middle and the end of every interval, (3, k - 1, 3)."""
+    """Power at the start, the middle and the end of every interval, (3, k - 1, 4)."""
     eq = traj.dynamics.equations
-    found = np.zeros((3, len(traj) - 1, 3))
+    found = np.zeros((3, len(traj) - 1, len(WORK)))
     if len(traj) == 1:
         return found
     middle = (traj.t[:-1] + traj.t[1:]) / 2
@@ -62,16 +63,18 @@ def powers(traj: Trajectory) -> np.ndarray:
     beside = thirds(traj.t, traj.z, False)
     if traj.tau.any():
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
-        found[..., 0] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
+        found[..., WORK.index("input")] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
     own = eq.own_power
     if own != 0:
-        found[..., 1] = [run(traj, [own], *x, np.zeros_like(x[2]), z)[0] for x, z in zip(states, beside, strict=True)]
+        found[..., WORK.index("own")] = [
+            run(traj, [own], *x, np.zeros_like(x[2]), z)[0] for x, z in zip(states, beside, strict=True)
+        ]
     if _moves(traj):
         moved = eq.constraints.J @ eq.u
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
         lam = [traj.respond(*x, f, z)[1] for x, f, z in zip(states, forces, beside, strict=True)]
         rates = [run(traj, [moved], *x, f, z)[0] for x, f, z in zip(states, forces, beside, strict=True)]
-        found[..., 2] = [np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)]
+        found[..., WORK.index("constraints")] = [np.einsum("km,km->k", r, f) for r, f in zip(rates, lam, strict=True)]
     return found
 
 
@@ -89,9 +92,9 @@ class Audit:
     """What should be conserved or balanced, and how well it is.
 
     energies   : kinetic, potential, total at the start and at the end, (2, 3)
-    work       : of tau, of the model's own forces, of impacts and friction where there may be any, and of moving
-                 constraints, (3,) or (4,)
-    by_hand    : energy of states that were set between steps
+    work       : of tau, of the model's own forces, of impacts and friction, of moving constraints, (4,)
+    by_hand    : energy of states that were set between steps, and of strikes
+    impacts    : how many events took energy at once, and how much they took of it
     drift      : the largest energy that none of these accounts for
     scale      : the energy it is measured by: the largest kinetic energy or change of potential energy
     momenta    : sizes of angular and linear momentum at the start, at the end, and of their largest change, (3, 2)
@@ -109,6 +112,7 @@ class Audit:
     residuals: dict[str, float]
     caveat: str = ""
     by_hand: float = 0.0
+    impacts: tuple[int, float] = (0, 0.0)
 
     @classmethod
     def of(cls, traj: Trajectory) -> Audit:
@@ -125,6 +129,7 @@ class Audit:
             residuals=dict(zip(traj.constraint_names, map(float, worst), strict=False)),
             caveat=_caveat(traj),
             by_hand=float(traj.set_by_hand[-1]),
+            impacts=(sum(e.lost > 0 for e in traj.events), float(sum(e.lost for e in traj.events))),
         )
 
     @property
@@ -138,11 +143,11 @@ class Audit:
         for k, name in enumerate(("kinetic", "potential", "total")):
             a, b = self.energies[:, k]
             lines.append(_row(f"{name} energy [J]", a, b, b - a))
-        lost = ["impacts, friction"] * (len(self.work) > 3)
-        sources = [f"work of {name}" for name in ("inputs", "its own forces", *lost, "moving constraints")]
-        for name, value in zip([*sources, "set by hand"], [*self.work, self.by_hand], strict=True):
-            if value:
-                lines.append(_row(f"{name} [J]", "", "", value))
+        sources = ("inputs", "its own forces", "impacts and friction", "moving constraints")
+        rows = [(f"work of {name}", value) for name, value in zip(sources, self.work, strict=True)]
+        many, taken = self.impacts
+        rows[3:3] = [(f"  of this {many} impact{'s' * (many > 1)}", -taken)]
+        lines += [_row(f"{name} [J]", "", "", value) for name, value in [*rows, ("set by hand", self.by_hand)] if value]
         lines.append(_row("unaccounted for, at most [J]", "", "", self.drift))
         lines += ["", _row("", "start", "end", "largest change")]
         for k, (name, unit) in enumerate((("angular", "N m s"), ("linear", "N s"))):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from polhode.view import needed
 
 OPEN, RELEASED = ("open", "released")  # modes of a constraint in which it does nothing
 
@@ -24,7 +26,9 @@ class Event:
     lost     : kinetic energy that went, J
     rest     : when what bounced comes to rest, where that is later than `time`; the bounces in between are not followed
     note     : what else is to be said: that there were several solutions
-    rows     : the mode of every row, and the directions in which rows slide, for those who go on from it
+    rows     : of rows, for those who go on from it: their modes, the directions in which they slide, and what was
+               captured where they engaged
+    states   : x = [q, u, z, work] before and after; None where time-stepping met it between the ends of a step
     """
 
     time: float
@@ -35,7 +39,8 @@ class Event:
     lost: float = 0.0
     rest: float | None = None
     note: str = ""
-    rows: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    states: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         what = ", ".join(f"{name} {self.mode.get(name, '')}".rstrip() for name in self.what) or "nothing changes"
@@ -46,16 +51,16 @@ class Event:
 
     __repr__ = __str__
 
-    def row(self) -> dict[str, Any]:
-        """The same as a row of a table."""
+    def plain(self) -> dict[str, Any]:
+        """The same as numbers, texts, lists and dicts, for JSON."""
         return {
             "time": self.time,
             "why": self.why,
-            "what": ", ".join(self.what),
+            "what": list(self.what),
+            "mode": dict(self.mode),
+            "impulses": dict(self.impulses),
             "lost": self.lost,
-            "rest": self.time if self.rest is None else self.rest,
-            "impulses": ", ".join(f"{name}={value:.9g}" for name, value in self.impulses.items()),
-            "mode": ", ".join(f"{name} {word}" for name, word in self.mode.items()),
+            "rest": self.rest,
             "note": self.note,
         }
 
@@ -75,9 +80,43 @@ class Events(tuple[Event, ...]):
         """When they happened, (k,)."""
         return np.array([event.time for event in self])
 
+    def columns(self) -> dict[str, np.ndarray]:
+        """The events as columns of a table: time, why, what, lost, rest, note, then impulses and modes.
+
+        An impulse is 0 where a row was not struck; rest is the time itself where nothing bounced any more.
+        """
+        rows = list(dict.fromkeys(label for event in self for label in event.impulses))
+        names = list(dict.fromkeys(name for event in self for name in event.mode))
+        found = {
+            "time": self.times,
+            "why": _words(event.why for event in self),
+            "what": _words(", ".join(event.what) for event in self),
+            "lost": np.array([event.lost for event in self]),
+            "rest": np.array([event.time if event.rest is None else event.rest for event in self]),
+            "note": _words(event.note for event in self),
+        }
+        found |= {f"impulse {label}": np.array([event.impulses.get(label, 0.0) for event in self]) for label in rows}
+        return found | {f"mode {name}": _words(event.mode.get(name, "") for event in self) for name in names}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with these columns, a row for each event; modes and reasons are categories."""
+        return frame(self.columns())
+
     def about(self, name: str) -> Events:
         """Those that changed or struck a constraint."""
         return Events(event for event in self if name in event.what)
+
+
+def _words(found: Iterable[str]) -> np.ndarray:
+    return np.array(list(found), dtype=object)
+
+
+def frame(columns: Mapping[str, np.ndarray], index: Any = None) -> Any:
+    """Columns as a pandas DataFrame, modes and reasons as categories."""
+    pandas = needed("pandas", "data", "A DataFrame")
+    made = pandas.DataFrame({name: np.array(values) for name, values in columns.items()}, index=index)
+    words = {name: "category" for name in columns if name == "why" or name.startswith("mode ")}
+    return made.astype(words) if words else made
 
 
 def modes_at(events: Sequence[Event], t: np.ndarray) -> dict[str, np.ndarray]:

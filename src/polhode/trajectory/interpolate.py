@@ -2,9 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
+from .events import Event
+
 Ends = tuple[np.ndarray, np.ndarray]  # at the start and at the end of every interval
+
+
+class Knots(NamedTuple):
+    """States that others are interpolated between; equal times are the two sides of a jump."""
+
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    tau: np.ndarray
+    z: np.ndarray
+
+
+def knots_of(outputs: Knots, events: Sequence[Event], constant: bool) -> Knots:
+    """Outputs, with both sides of every event between them; of one at an output, the side before it.
+
+    constant : tau acted unchanged over the interval before each output
+    """
+    t, nq, nu = outputs.t, outputs.q.shape[1], outputs.u.shape[1]
+    jumped = t[:-1][np.diff(t) == 0]
+    met = [e for e in events if e.states is not None and t[0] < e.time <= t[-1] and e.time not in jumped]
+    times = np.array([e.time for e in met for _ in e.states or ()])
+    if not len(times):
+        return outputs
+    x = np.array([state for e in met for state in e.states or ()])[:, : nq + nu + outputs.z.shape[1]]
+    after = np.arange(len(times)) % 2 == 1
+    kept = ~(after & np.isin(times, t))
+    times, x = times[kept], x[kept]
+    if constant:
+        tau = outputs.tau[np.searchsorted(t, times)]
+    else:
+        tau = np.array([np.interp(times, t, column) for column in outputs.tau.T]).T.reshape(len(times), nu)
+    where = np.searchsorted(t, times)
+    parts = times, x[:, :nq], x[:, nq : nq + nu], tau, x[:, nq + nu :]
+    return Knots(*(np.insert(a, where, b, axis=0) for a, b in zip(outputs, parts, strict=True)))
 
 
 def hermite(x: np.ndarray, ends: Ends, i: np.ndarray, h: np.ndarray, s: np.ndarray) -> np.ndarray:

@@ -12,12 +12,14 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.inputs import fresh
+from polhode.equations.program import program_of
 from polhode.model.errors import closest
 from polhode.view import Scene
 
 from . import audit, export, pictures, quantities
-from .events import Events, modes_at
-from .interpolate import Ends, hermite
+from .events import Events, modes_at, places_at
+from .interpolate import Ends, Knots, hermite, knots_of
+from .modes import respond_in_modes
 from .outcome import Outcome
 
 
@@ -37,7 +39,7 @@ class Trajectory:
     z            : (k, nz), states that are not motion
     work_done    : (k, 4), see `work`, where the run counted it
     events       : what happened to constraints that come and go
-    set_rows     : numbers of the states that were set by hand, each beside the one before it
+    set_rows     : numbers of the states that were set by hand or struck, each beside the one before it
 
     traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
     traj["reaction close.x"] a reaction of a constraint.
@@ -160,7 +162,8 @@ class Trajectory:
         """Coordinates and speeds at a time, or at an array of times.
 
         Cubic Hermite interpolation between outputs, from their rates: the error
-        falls with the fourth power of the spacing. Quaternions keep length 1.
+        falls with the fourth power of the spacing; not across events, whose states are known. Quaternions keep
+        length 1.
 
         Returns q : (..., nq), u : (..., nu).
         """
@@ -172,11 +175,12 @@ class Trajectory:
             raise ValueError(f"Time {worst:g} is not in the trajectory, expected {t[0]:g} to {t[-1]:g} s.")
         if len(t) == 1:
             return tuple(np.broadcast_to(x[0], (*asked.shape, x.shape[1])).copy() for x in (self.q, self.u))  # type: ignore[return-value]
+        t = self._knots.t
         i = np.clip(np.searchsorted(t, asked, side="right") - 1, 0, len(t) - 2)
         h = t[i + 1] - t[i]
         s = np.where(h > 0, np.clip((asked - t[i]) / np.where(h > 0, h, 1), 0, 1), 1.0)
-        q = hermite(self.q, self._q_slopes, i, h, s)
-        return self.dynamics.unit(q), hermite(self.u, self._u_slopes, i, h, s)
+        q = hermite(self._knots.q, self._q_slopes, i, h, s)
+        return self.dynamics.unit(q), hermite(self._knots.u, self._u_slopes, i, h, s)
 
     def beside(self, time: Any) -> np.ndarray:
         """States that are not motion at times, (k, nz), along lines between outputs."""
@@ -196,24 +200,37 @@ class Trajectory:
     def respond(
         self, t: np.ndarray, q: np.ndarray, u: np.ndarray, tau: np.ndarray, z: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """udot and the reactions of constraints at states, a row each."""
+        """udot and the reactions of constraints at states, a row each, in the mode that lasted there."""
         dyn, extra = self.dynamics, {"t": t, "z": z, "p": self.parameters}
+        if self.events and self.events[0].rows is not None:
+            x, place = np.concatenate([q, u, z], axis=1), places_at(self.events, t)
+            return respond_in_modes(program_of(dyn), self.parameters, self.events, place, t, x, tau)
         if len(dyn.equations.constraints):
             udot, lam = dyn.response(q, u, tau, **extra, check=False)  # the residuals of a run are known
             return udot, lam
         return self._call("forward_dynamics", q, u, tau, **extra), np.zeros((len(t), 0))
 
     @cached_property
+    def _knots(self) -> Knots:
+        """The outputs, and between them both sides of every event."""
+        outputs = Knots(self.t, self.q, self.u, self.tau, self.z)
+        return knots_of(outputs, self.events, self.sampled is not None)
+
+    @cached_property
     def _q_slopes(self) -> Ends:
         """At the start and the end of every interval."""
-        return self.rates[:-1], self.rates[1:]
+        k = self._knots
+        rates = self._call("rates", k.q, k.u, t=k.t, z=k.z)
+        return rates[:-1], rates[1:]
 
     @cached_property
     def _u_slopes(self) -> Ends:
+        k = self._knots
+        found, _ = self.respond(*k)
         if self.sampled is None:
-            return self.accelerations[:-1], self.accelerations[1:]
-        start, _ = self.respond(self.t[:-1], self.q[:-1], self.u[:-1], self.tau[1:], self.z[:-1])
-        return start, self.accelerations[1:]
+            return found[:-1], found[1:]
+        held = k._replace(tau=np.concatenate([k.tau[1:], k.tau[-1:]]))  # what acts after each
+        return self.respond(*held)[0][:-1], found[1:]
 
     # quantities along the way
 
@@ -253,15 +270,16 @@ class Trajectory:
 
     @cached_property
     def powers(self) -> np.ndarray:
-        """Power of what `work` adds up, at the start, the middle and the end of every interval, (3, k - 1, 3). [W]"""
+        """Power of what `work` adds up, at the start, the middle and the end of every interval, (3, k - 1, 4). [W]"""
         return audit.powers(self)
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Work done since the start, (k, 3): by tau, by the model's own forces without a potential,
-        and by constraints that move with time. [J]
+        """Work done since the start, (k, 4): of tau; of the model's own forces without a potential; of impacts,
+        friction and what slips, which take energy; of constraints that move with time. [J]
 
-        Integrated with the motion; where a trajectory was not simulated here, by Simpson's rule between outputs.
+        Integrated with the motion; where a trajectory was not simulated here, by Simpson's rule between outputs,
+        which knows no impacts.
         """
         return self.work_done if self.work_done is not None else audit.work(self)
 
@@ -273,9 +291,10 @@ class Trajectory:
 
     @cached_property
     def set_by_hand(self) -> np.ndarray:
-        """Energy that states brought which were set between steps, since the start, (k,). [J]"""
+        """Energy that states brought which were set between steps, and strikes, since the start, (k,). [J]"""
         found, rows = np.zeros(len(self)), np.array(self.set_rows, dtype=int)
-        found[rows] = self.energy[rows, 2] - self.energy[rows - 1, 2]
+        total = self.energy[:, 2] - self.work.sum(axis=1)
+        found[rows] = total[rows] - total[rows - 1]
         return np.cumsum(found)
 
     @cached_property
@@ -293,23 +312,33 @@ class Trajectory:
     # files
 
     def to_numpy(self) -> dict[str, np.ndarray]:
-        """Every column by name: t, coordinates, speeds, inputs, then residuals and reactions."""
+        """Every column by name: t, coordinates, speeds, inputs, then residuals, reactions and modes in words."""
         return export.columns(self)
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame with these columns, t its index."""
+        """A pandas DataFrame with these columns, t its index; modes are categories. `events.to_pandas()` beside it."""
         return export.frame(self)
 
     def to_csv(self, path: Any) -> None:
-        """Write the columns as CSV, numbers in full."""
+        """Write the columns as CSV, numbers in full; where constraints come and go, events to NAME.events.csv."""
         export.write_csv(self, path)
 
     def to_parquet(self, path: Any) -> None:
-        """Write the DataFrame as Parquet."""
+        """Write the DataFrame as Parquet; where constraints come and go, events to NAME.events.parquet."""
         export.write_parquet(self, path)
 
+    def to_json(self, path: Any = None) -> str:
+        """Columns, units, parameters, events and outcome as one JSON object; also written where a path is given."""
+        text = export.as_json(self)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
     def to_hdf5(self, path: Any) -> None:
-        """Write t, q, u, tau and the rest as HDF5, with names, parameters and outcome as attributes."""
+        """Write t, q, u, tau and the rest as HDF5, with names, parameters and outcome as attributes.
+
+        Modes and events are groups of columns.
+        """
         export.write_hdf5(self, path)
 
     # pictures

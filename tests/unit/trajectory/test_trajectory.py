@@ -48,7 +48,7 @@ def test_one_state_and_jumps():
     dyn = pendulum()
     alone = made(dyn, t=[1.0], q=[[0.2]], u=[[0.3]], tau=[[0.0]], parameters=[1.0])
     assert alone.at(1.0)[0] == 0.2
-    assert alone.work.tolist() == [[0, 0, 0]]
+    assert alone.work.tolist() == [[0, 0, 0, 0]]
     assert alone.energy_drift.tolist() == [0]
     jump = made(
         dyn, t=[0, 1, 1, 2], q=np.zeros((4, 1)), u=[[1], [1], [-1], [-1]], tau=np.zeros((4, 1)), parameters=[1.0]
