@@ -12,7 +12,7 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
-from polhode.kernels.switch import JAMMED, REFUSED, resolve
+from polhode.kernels.switch import JAMMED, REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import closest
