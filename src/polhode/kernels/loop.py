@@ -183,6 +183,7 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     if w is None:
         return OK
     if method.rule.whole:
+        moreau.look(m, w, run, x, room)
         return OK
     last = method.rule.last
     status = events.look(m, h, w, run, x, room, last)

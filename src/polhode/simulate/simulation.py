@@ -28,7 +28,7 @@ from .interrupt import PATIENCE, stoppable
 from .recording import Recording
 from .start import begin
 from .switchboard import Switchboard, SwitchError
-from .switches import At, When, checked_switches, guard_of
+from .switches import At, When, check_laws, checked_switches, guard_of
 from .warning import SimulationWarning, warn
 from .watch import Watch, idle_mode, idle_start, may_wait
 from .watching import watching
@@ -72,16 +72,18 @@ class Simulation:
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
-        self._fixed = bool(chosen.rule.fixed)
+        self._fixed, self._whole = bool(chosen.rule.fixed), bool(chosen.rule.whole)
         self._now, record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
+        if self._whole:
+            check_laws(eq.model)
         self._inputs = read_inputs(tau, eq)
         self._program = program_of(dynamics, self._inputs.laws, _driven, stepping=method == "euler")
         self._values = parameters_of(dynamics, p)
         self._names = [str(s.value) for s in self._program.x]
         values, implicit = self._program.given(self._values, step), bool(chosen.rule.implicit)
         self._switches, self._implicit = checked_switches(switches), implicit
-        switched = bool(len(self._program.candidates) or self._switches or chosen.rule.whole)
-        waits = switched and not self._switches and not chosen.rule.whole and may_wait(self._program)
+        switched = bool(len(self._program.candidates) or self._switches or self._whole)
+        waits = switched and not self._switches and not self._whole and may_wait(self._program)
         self._machine = (
             self._program.machine(self._inputs.constant, values, implicit=implicit, idle=True)
             if waits
@@ -103,7 +105,7 @@ class Simulation:
         self._watch: Watch | None = None
         self._light = False  # whether the light machine is in use
         self._advance: Callable[[], int]
-        if switched and not chosen.rule.whole and self._program.flow is not None:
+        if switched and not self._whole and self._program.flow is not None:
             self._watch = Watch(self._program, self._machine, self._switches)
         if switched and not (waits and self._watch is not None and self._watch.is_open(t0, self._x)):
             self._wake()
@@ -305,7 +307,7 @@ class Simulation:
             made = self._made(old.tau, old.p, self._switches, True)
             made.code[CONTROL] = old.code[CONTROL]
             self._machine = made._replace(tau=old.tau, p=old.p, time=old.time)
-        self._board = Switchboard(self._program, self._machine, self._x, self._switches)
+        self._board = Switchboard(self._program, self._machine, self._x, self._switches, self._whole)
         if met is None:
             self._check_open()
             self._board.start(self.t)
@@ -353,12 +355,13 @@ class Simulation:
         old, before = self._machine, self._board
         self._machine = self._made(old.tau, old.p, switches, True)
         self._inputs.connect(self._machine)
-        self._board = Switchboard(self._program, self._machine, self._x, switches)
+        self._board = Switchboard(self._program, self._machine, self._x, switches, self._whole)
         if before is not None:
             self._board.take_over(before)
+            self._board.rows.places[0]["unsolved"] = before.rows.places[0]["unsolved"]
         self._board.start(self.t, quiet=before is not None)
         self._switches = switches
-        if self._watch is not None or (self._program.flow is not None and not self._chosen.rule.whole):
+        if self._watch is not None or (self._program.flow is not None and not self._whole):
             self._watch = Watch(self._program, self._machine, switches)
         self._bind()
 
@@ -521,7 +524,9 @@ class Simulation:
                 self._last_event = self._now.t
                 if self._still > LIVELOCK:
                     return LIVELOCKED
-                if self._switch(lambda: board.event(self.t)):
+                if board.is_noted():
+                    board.event(self.t)
+                elif self._switch(lambda: board.event(self.t)):
                     return ENDED
                 status = MORE
             for switch in board.due(self.t):
@@ -626,7 +631,8 @@ class Simulation:
                 "evaluations": now.evaluations,
                 "seconds": self._seconds,
             }
-            | ({"constraint rows": m, "independent": self._rank()} if m else {}),
+            | ({"constraint rows": m, "independent": self._rank()} if m else {})
+            | ({"unsolved": int(self._machine.switching.places[0]["unsolved"])} if self._whole else {}),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and len(program.constraints) else None,
             reaction_names=program.constraints.labels,

@@ -9,7 +9,8 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
-from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
+from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
+from polhode.kernels.moreau import impose
 from polhode.kernels.switch import JAMMED, REFUSED, adopt, react_along, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
@@ -26,10 +27,14 @@ class Switchboard:
 
     names  : constraints that can be engaged and released
     events : so far
+    whole  : whether steps are whole, with impulses of their own: then what happens in one is noted where it ends
     """
 
-    def __init__(self, program: Program, machine: Machine, x: np.ndarray, switches: Sequence[At | When]) -> None:
+    def __init__(
+        self, program: Program, machine: Machine, x: np.ndarray, switches: Sequence[At | When], whole: bool = False
+    ) -> None:
         assert machine.switching is not None
+        self.whole = whole
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, machine.switching
         self.events: list[Event] = []
@@ -91,10 +96,19 @@ class Switchboard:
                 wanted[self.names.index(name)] = value
         self._happen(t, COMMAND, why)
 
+    def is_noted(self) -> bool:
+        """Whether the event that the loop found is only to be noted: the state is as it should be."""
+        return bool(self.rows.places[0]["cause"] == STEPPED)
+
     def event(self, t: float) -> bool:
         """Go through the event that the loop found; True where the run is to end there."""
         places = self.rows.places[0]
         cause, which = int(places["cause"]), int(places["event"])
+        if cause == STEPPED:
+            self._note(t)
+            return False
+        if self.whole:
+            return self._crossed(t)
         if cause != GUARD:
             self._happen(t, cause, _WORDS[cause], struck=self.program.constraints.names[which])
             return False
@@ -106,24 +120,52 @@ class Switchboard:
         self._happen(t, GUARD, str(switch))
         return not (switch.engage or switch.release)
 
+    def _crossed(self, t: float) -> bool:
+        """Go through all guards that were crossed in a step, as one event."""
+        places, wanted = self.rows.places[0], self.rows.view("wanted")
+        crossed = self.rows.view("crossed")[int(places["rows"]) :]
+        found = [self.guards[k] for k in np.flatnonzero(crossed)]
+        for switch in found:
+            for names, value in ((switch.engage, 1), (switch.release, -1)):
+                for name in names:
+                    wanted[self.names.index(name)] = value
+        self._happen(t, GUARD, ", ".join(map(str, found)))
+        return any(not (switch.engage or switch.release) for switch in found)
+
+    def _note(self, t: float) -> None:
+        """Write down what changed in a step, or was struck, at its end."""
+        before, mode, impulses = self.events[-1].mode, self.mode(), self._impulses()
+        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
+        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
+        changed = [n for n in self.names if mode[n] != before[n] or (n in struck and before[n] == OPEN)]
+        why = next((_became(before[name], mode[name]) for name in changed if mode[name] != before[name]), "closes")
+        self._write(t, changed, why, mode, impulses)
+
+    def _impulses(self) -> dict[str, float]:
+        labels, impulse = self.program.constraints.labels, self.rows.view("impulse")
+        most = np.abs(impulse).max(initial=0.0)
+        return {labels[i]: float(impulse[i]) for i in np.flatnonzero(np.abs(impulse) > 1e-14 * most)}
+
     def _happen(self, t: float, cause: int, why: str, struck: str | None = None, first: bool = False) -> None:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
-        before = {} if first else self.mode()
+        before = {} if first else self.events[-1].mode if self.whole else self.mode()
         places["cause"] = cause
-        status = resolve(self.machine, float(t), self.x)
+        status = (impose if self.whole else resolve)(self.machine, float(t), self.x)
         if status != OK:
             board.view("wanted")[:] = 0
             raise SwitchError(self._why_not(status, t), status)
-        mode = self.mode()
-        labels, impulse = self.program.constraints.labels, board.view("impulse")
-        most = np.abs(impulse).max(initial=0.0)
-        impulses = {labels[i]: float(impulse[i]) for i in np.flatnonzero(np.abs(impulse) > 1e-14 * most)}
+        mode, impulses, labels = self.mode(), self._impulses(), self.program.constraints.labels
         owners = {self.program.constraints.names[labels.index(label)] for label in impulses}
         changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name == struck]
         if first:
             changed = [name for name in changed if mode[name] not in (OPEN, RELEASED)]
+        self._write(t, changed, why, mode, impulses)
+
+    def _write(self, t: float, changed: list[str], why: str, mode: dict[str, str], impulses: dict[str, float]) -> None:
+        board = self.rows
         rest = float(board.view("rest")[0])
+        several = board.places[0]["several"]
         self.events.append(
             Event(
                 time=float(t),
@@ -134,7 +176,7 @@ class Switchboard:
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
                 rows=(board.view("mode").copy(), board.view("slip").copy()),
-                note="several modes are consistent, this one has the most that hold" if places["several"] else "",
+                note="several modes are consistent, this one has the most that hold" if several else "",
             )
         )
 
@@ -218,6 +260,15 @@ class Switchboard:
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
         bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -1e-6 * reach[i]]
         return [(program.constraints.names[i], float(phi[i])) for i in bad]
+
+
+def _became(before: str, after: str) -> str:
+    """Why a mode follows another, in a word."""
+    if before in (OPEN, RELEASED):
+        return _WORDS[CLOSED]
+    if after in (OPEN, RELEASED):
+        return _WORDS[OPENED]
+    return _WORDS[SLIPPED] if after in ("slides", "slips") else _WORDS[STUCK]
 
 
 class SwitchError(RuntimeError):

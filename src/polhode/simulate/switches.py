@@ -10,6 +10,7 @@ import numpy as np
 
 from polhode.equations import Equations
 from polhode.graph import Expr, free_symbols
+from polhode.model import Model
 from polhode.model.expression import parse
 
 from .asked import is_number
@@ -80,6 +81,16 @@ def guard_of(switch: When, eq: Equations) -> tuple[Expr, int]:
         below, above = value.args
         return above - below, 1
     return value, switch.direction
+
+
+def check_laws(model: Model) -> None:
+    """Refuse laws that time-stepping does not have."""
+    for c in model.candidates:
+        if getattr(c, "restitution_law", "newton") == "poisson":
+            raise ValueError(
+                f"{c.what}: its restitution is Poisson's, which method 'moreau' does not have. Use another method, or "
+                'declare it with restitution_law="newton".'
+            )
 
 
 def _names(given: Names) -> tuple[str, ...]:
