@@ -265,8 +265,8 @@ def simulate(
     state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
     last = math.inf if t is None else t
     found = run(
-        dynamics, last, "steps" if t is None and every is None else every, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
-        method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
+        dynamics, last, "steps" if t is None and every is None else every, reacting, q0=state.q, u0=state.u, z0=z0,
+        tau=laws or None, method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
         switches=[*switches, *([] if end is None else [end])],
     )  # fmt: skip
     written = write(found, asked)

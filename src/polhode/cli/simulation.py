@@ -10,7 +10,6 @@ from polhode.model.errors import closest
 from polhode.trajectory.export import beside, shown_modes
 from polhode.view import for_animation, for_figure, needed, placed
 
-from .switches import event_data
 from .values import named_values
 from .wording import for_shell
 
@@ -57,7 +56,6 @@ def summary(traj: Any, written: Sequence[Path]) -> dict[str, Any]:
         "q": {str(s.value): float(x) for s, x in zip(eq.q, traj.q[-1], strict=True)},
         "u": {str(s.value): float(x) for s, x in zip(eq.u, traj.u[-1], strict=True)},
         "z": {str(s.value): float(x) for s, x in zip(eq.z, traj.z[-1], strict=True)},
-        "events": [event_data(event) for event in traj.events],
         "energy": {"start": float(energy[0]), "end": float(energy[-1])},
         "largest_residual": None if traj.residuals is None else float(abs(traj.residuals).max()),
         "events": [event.plain() for event in traj.events],

@@ -409,6 +409,7 @@ class Program:
             "of": [i + law.of if law.of else -1 for i, law in enumerate(laws)],
             "group": [names.index(name) for name in self.constraints.names],
             "holonomic": self.constraints.holonomic,
+            "poisson": [law.poisson for law in laws],
             "engaged": [name in self.declared for name in names],
             "owner": [names.index(name) for name, _, _ in self.candidates.captured],
         }

@@ -180,17 +180,27 @@ def advance_whole(method: Method, m: Any, runs: Array, x: Array, grid: Array, ro
         propose(rule, run)
         if run.h == 0.0:
             return cause(m.counted, run, x, room)
+        run.event = 0
         status = moreau.attempt(m, m.constrained, m.switching, run, x, room)
         if status == OK:
+            _crossed(m, m.switching, run, x, room)
             straight(x, room.y, room.polynomial)
             status = record(m, run, grid, rows, x, room)
         if status != OK:
             return int(status)
         conclude(rule, 0.0, run, x, room)
+        if run.event:
+            return EVENT
         if run.halt:
             run.halt = 0
             return MORE
     return DONE
+
+
+@inlined
+def _crossed(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
+    if w is not None:
+        moreau.look(m, w, run, x, room)
 
 
 @inlined

@@ -35,8 +35,10 @@ REALS: dict[str, tuple[str, ...]] = {
     # where a step starts and where it was looked at last
     "value0": ("rows +guards",), "rate0": ("rows +guards",), "value": ("rows +guards",), "rate": ("rows +guards",),
     "least": ("rows +guards",),
-    # an event: impulses, speeds before, energy that it took, when what comes to rest does so, rows of the solution
-    "impulse": ("rows",), "u_before": ("n",), "lost": ("1",), "rest": ("1",),
+    # an event: impulses, those of one strike, psi before it, speeds before, energy that it took, when what comes to
+    # rest does so
+    "impulse": ("rows",), "total": ("rows",), "psi_before": ("rows",), "u_before": ("n",), "lost": ("1",),
+    "rest": ("1",),
     # complementarity: W without what rows that stay equal take up, what is given, reactions, laws, room
     "A": ("rows", "rows"), "b": ("rows",), "c": ("rows",), "found": ("rows",), "mu": ("rows",), "mu_s": ("rows",),
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
@@ -58,17 +60,18 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows of the complementarity: which they are, their laws, the states that they may have and have
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
-    # whether a row is about positions; what was crossed in a step, of rows and guards
-    "holonomic": ("rows",), "crossed": ("rows +guards",),
+    # whether a row is about positions, and its restitution Poisson's; what was crossed in a step, of rows and guards
+    "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards",),
 }  # fmt: skip
 
 # how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
 # friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions
-# were found; whether the state was changed by an event; how many rows that hold are independent
-STATE = "sliding equals captured_at losses event cause several fresh count".split()
+# were found; whether the state was changed by an event; how many rows that hold are independent; steps of
+# time-stepping whose impulses were not solved for
+STATE = "sliding equals captured_at losses event cause several fresh count unsolved".split()
 
-# causes of an event
-NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START = range(8)
+# causes of an event; STEPPED is one of time-stepping, in which something changed or was struck
+NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START, STEPPED = range(9)
 
 
 class Places(ctypes.Structure):

@@ -9,6 +9,10 @@ The first is without restitution and moves q by the mean of the speeds before an
 carried in the first, changes the speeds. So restitution is not mixed with what is left of a gap, and
 a step makes no energy. Friction and brakes as of impulses. About first order.
 
+A step costs at most two such problems, each of 125 steps of Newton's method and 40 sweeps over its rows, and 30
+corrections of what stays equal. Where a problem is not solved by then, the best impulses that contacts and brakes can
+carry are taken, and the step is counted as unsolved.
+
 Reference: [Moreau 1988], [Jean 1999] for the first problem; two passes as tried beside others.
 """
 
@@ -20,19 +24,22 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
+from . import complementarity as lcp
 from .condense import complete, condense, pick
-from .kernel import helper, inlined
-from .machine import CONTROL, LAWS, NOT_FINITE, SINGULAR, rates
-from .mode import EQUAL, HELD, OFF, SLIDES, TANGENT, UNILATERAL
+from .kernel import helper, inlined, kernel
+from .machine import CONTROL, FACTORS, FLOW, GUARDS, LAWS, NOT_FINITE, OK, SINGULAR, bring_to_length, rates
+from .mode import EQUAL, GUARD, HELD, OFF, SLIDES, STEPPED, TANGENT, UNILATERAL
 from .responses import factor as factor_at
 from .responses import free_response
 from .settle import measure, settle
 from .sliding import spread
 from .stepping import Array, Room, copy, fill, first_bad
-from .switch import gather, solve_rows
+from .switch import collide, command, gather, solve_rows, touching
 from .views import part, square
 
-SLOW = 0.05  # 1/s, of the size that a row is measured by: slower impacts do not bounce
+SOON = 5.0  # steps: what falls freely for less before it strikes does not bounce
+NEXT = 1.0  # steps: what free fall would close within as many may be pushed closed by others
+STUCK = 1e-9  # of the terms that a speed adds up, and 1/s of the size of its row: slower sticks
 
 
 @inlined
@@ -47,92 +54,131 @@ def attempt(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
 @helper
 def _step(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
-    s, v = h.places[0], w.places[0]
-    nq, nu, size, y, dq = m.nq, m.nu, run.h, room.y, room.stages[1]
-    middle, before = run.t + 0.5 * size, part(w.real, v.value0, s.rows)
+    s, v, y = h.places[0], w.places[0], room.y
     run.arrived = run.across = 0
     run.evaluations += 1
-
-    # gaps and speeds of rows where the step starts
-    measure(m, h, run.t, x)
-    gap = part(w.real, v.value, s.rows)
-    copy(part(h.real, s.phi, s.rows), gap)
-    copy(part(h.real, s.psi, s.rows), before)
-
-    # the middle, and the speeds that a step without impulses leads to
+    v.cause = 0
     copy(x, y)
-    rates(m, run.t, y, dq)
-    for i in range(nq):
-        y[i] = x[i] + 0.5 * size * dq[i]
-    m.time[0] = middle
-    if m.code[CONTROL]:
-        invoke(m.code[CONTROL], m.time, y, m.tau)
-    factor_at(m, h, y)
-    if not s.nearby:
-        return SINGULAR
-    free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
-    free_response(h, free, part(w.real, v.r, s.rows))
-    fill(lam, 0.0)
-    spread(h, lam, free)
-    for j in range(nu):
-        free[j] = x[nq + j] + size * free[j]
-        y[nq + j] = free[j]
-    invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
-    measure(m, h, middle, y)
-    carried = part(h.real, s.f_carried, s.carried)
-    for i in range(nq, s.carried):
-        y[i + nu] = x[i + nu] + size * carried[i]
-
-    # what acts in the step, for positions
-    copy(part(w.whole, v.mode, s.rows), part(w.whole, v.closed, s.rows))
-    many = _gathered(h, w, gap, before, size)
-    new = room.stages[3][:nu]
-    _impulses(h, w, many, gap, before, size, True)
-    _moved(h, lam, free, new)
-    for j in range(nu):
-        y[nq + j] = 0.5 * (x[nq + j] + new[j])
-    rates(m, middle, y, dq)
-    for i in range(nq):
-        y[i] = x[i] + size * dq[i]
-
-    # and for speeds, of what carried
-    copy(lam, part(w.real, v.c, s.rows))
-    _impulses(h, w, many, gap, before, size, False)
-    _moved(h, lam, free, new)
-    for j in range(nu):
-        y[nq + j] = new[j]
-    _count(h, w, before, x, y)
+    if s.rows:
+        if not m.code[FACTORS]:
+            return SINGULAR
+        status = _stepped(m, h, w, run, x, room)
+        if status != OK:
+            return int(status)
+    else:
+        _free(m, run, x, room)
     if first_bad(y, m.counted) >= 0:
         run.blamed = first_bad(y, m.counted)
         return NOT_FINITE
-    if _hold(h, w):
-        run.halt = 1
     return int(settle(m, run.end, y))
 
 
 @helper
-def _count(h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
-    """Write the work of impacts and friction, and of constraints that move, with that of the step."""
-    s, v = h.places[0], w.places[0]
-    lost, psi, W = 0.0, part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
-    lam = part(w.real, v.lam, s.rows)
-    for i in range(s.rows):
-        if w.whole[v.kind + i] != EQUAL and lam[i] != 0.0:
-            twice = before[i] + psi[i]
-            for k in range(s.rows):
-                twice += W[i, k] * lam[k]
-            lost -= 0.5 * lam[i] * twice
-    if v.losses >= 0:
-        y[v.losses] = x[v.losses] - lost
-    if s.moving:
-        moving, work = part(h.real, s.f_moving, s.rows), 0.0
-        for i in range(s.rows):
-            work += lam[i] * moving[i]
-        y[y.size - 1] = x[y.size - 1] + work
+def _middle(m: Any, run: Any, x: Array, y: Array, dq: Array) -> None:
+    """Go to where the speeds lead in half a step; forces there, by the speeds before."""
+    rates(m, run.t, x, dq)
+    for i in range(m.nq):
+        y[i] = x[i] + 0.5 * run.h * dq[i]
+    bring_to_length(m, y)
+    m.time[0] = run.t + 0.5 * run.h
+    if m.code[CONTROL]:
+        invoke(m.code[CONTROL], m.time, y, m.tau)
 
 
 @helper
-def _gathered(h: Any, w: Any, gap: Array, before: Array, size: float) -> int:
+def _free(m: Any, run: Any, x: Array, room: Room) -> None:
+    """A step of a machine without rows, by the rates at its middle."""
+    nq, size, y, dx = m.nq, run.h, room.y, room.stages[1]
+    _middle(m, run, x, y, dx)
+    invoke(m.code[FLOW], m.time, y, m.tau, m.p, dx, m.work)
+    for i in range(nq, x.size):
+        y[i] = x[i] + 0.5 * size * dx[i]
+    run.evaluations += 1
+    invoke(m.code[FLOW], m.time, y, m.tau, m.p, dx, m.work)
+    for i in range(x.size):
+        y[i] = x[i] + size * dx[i]
+
+
+@helper
+def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    s, v = h.places[0], w.places[0]
+    nq, nu, size, y, dq = m.nq, m.nu, run.h, room.y, room.stages[1]
+    middle, before, gap = run.t + 0.5 * size, part(w.real, v.value0, s.rows), part(w.real, v.value, s.rows)
+
+    # gaps and speeds of rows where the step starts
+    measure(m, h, run.t, x)
+    copy(part(h.real, s.phi, s.rows), gap)
+    copy(part(h.real, s.psi, s.rows), before)
+
+    # the middle, and the speeds that a step without impulses leads to, by forces of the speeds before
+    _middle(m, run, x, y, dq)
+    free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
+    if not _freed(m, h, w, size, x, y, free):
+        return SINGULAR
+    invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
+    carried = part(h.real, s.f_carried, s.carried)
+    for i in range(nq, s.carried):
+        y[i + nu] = x[i + nu] + 0.5 * size * carried[i]
+
+    # what acts in the step, for positions
+    new, urge = room.stages[3][:nu], _urge(h, w)
+    many = _gathered(h, w, gap, before, size, urge)
+    solved = _impulses(h, w, many, gap, before, size, 0.0, True)
+    _moved(h, lam, free, new)
+    for j in range(nu):
+        y[nq + j] = 0.5 * (x[nq + j] + new[j])
+    rates(m, middle, y, dq)
+    many = _carried(h, w, many, size)
+
+    # and for speeds, of what carried, by forces of the mean speeds; as are states beside motion, and work
+    run.evaluations += 1
+    if not _freed(m, h, w, size, x, y, free):
+        return SINGULAR
+    for i in range(nq, s.carried):
+        y[i + nu] = x[i + nu] + size * carried[i]
+    solved = _impulses(h, w, many, gap, before, size, SOON * size * urge, False) and solved
+    v.unsolved += int(not solved)
+    _moved(h, lam, free, new)
+    _account(m, h, w, before, x, y)
+    _noted(h, w, before)
+    for i in range(nq):
+        y[i] = x[i] + size * dq[i]
+    copy(new, y[nq : nq + nu])
+    _hold(h, w)
+    return OK
+
+
+@helper
+def _freed(m: Any, h: Any, w: Any, size: float, x: Array, y: Array, free: Array) -> bool:
+    """Write the speeds, and psi, that a step without impulses leads to by the forces at y; y has them then."""
+    s, v = h.places[0], w.places[0]
+    factor_at(m, h, y)
+    if not s.nearby:
+        return False
+    lam = part(w.real, v.lam, s.rows)
+    free_response(h, free, part(w.real, v.r, s.rows))
+    fill(lam, 0.0)
+    spread(h, lam, free)
+    for j in range(m.nu):
+        free[j] = x[m.nq + j] + size * free[j]
+        y[m.nq + j] = free[j]
+    measure(m, h, m.time[0], y)
+    return True
+
+
+@helper
+def _urge(h: Any, w: Any) -> float:
+    """The largest acceleration at which a gap closes freely, of the sizes that rows are measured by."""
+    s, v = h.places[0], w.places[0]
+    most = 0.0
+    for i in range(s.rows):
+        if w.whole[v.kind + i] == UNILATERAL and w.whole[v.engaged + w.whole[v.group + i]]:
+            most = max(most, -w.real[v.r + i] / np.sqrt(h.real[s.reach2 + i]))
+    return float(most)
+
+
+@helper
+def _gathered(h: Any, w: Any, gap: Array, before: Array, size: float, urge: float) -> int:
     """Gather rows that may act in a step: what may touch, brakes, and beside them what stays equal."""
     s, v = h.places[0], w.places[0]
     kind, group, engaged = (
@@ -143,23 +189,58 @@ def _gathered(h: Any, w: Any, gap: Array, before: Array, size: float) -> int:
     psi, equal, mode = part(h.real, s.psi, s.rows), part(w.whole, v.equal, s.rows), part(w.whole, v.mode, s.rows)
     many, equals = 0, 0
     for i in range(s.rows):
-        mode[i] = OFF
-        if kind[i] == EQUAL and engaged[group[i]]:
+        if not engaged[group[i]]:
+            continue
+        if kind[i] == EQUAL:
             equal[equals] = i
             equals += 1
             mode[i] = HELD
-        elif (kind[i] == UNILATERAL and engaged[group[i]] and gap[i] + 0.5 * size * (before[i] + psi[i]) <= 0.0) or (
-            kind[i] == TANGENT and w.whole[v.of + i] < 0 and engaged[group[i]]
-        ):
-            many = gather(h, w, i, many, size)
+        elif kind[i] == UNILATERAL:
+            reach = NEXT * size * size * urge * np.sqrt(h.real[s.reach2 + i])
+            if gap[i] + 0.5 * size * (before[i] + psi[i]) <= reach:
+                many = _gripped(w, many, gather(h, w, i, many, size), size)
+        elif w.whole[v.of + i] < 0:
+            many = _gripped(w, many, gather(h, w, i, many, size), size)
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
     v.equals = pick(W, rho2, equal, equals, square(w.real, v.F, s.rows, s.rows), part(w.real, v.y, s.rows))
     return many
 
 
 @helper
-def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float, positions: bool) -> None:
-    """Solve for the impulses of the rows gathered."""
+def _gripped(w: Any, first: int, many: int, size: float) -> int:
+    """Let what stuck in the step before have its static coefficient; how many rows there are."""
+    v = w.places[0]
+    for a in range(first, many):
+        i = w.whole[v.which + a]
+        if w.whole[v.kind + i] == TANGENT:
+            owner = i if w.whole[v.size + i] > 0 else i - 1
+            if w.whole[v.mode + owner] == HELD:
+                w.real[v.mu_s + a] = w.real[v.grip + owner] * (size if w.whole[v.of + owner] < 0 else 1.0)
+    return many
+
+
+@helper
+def _carried(h: Any, w: Any, many: int, size: float) -> int:
+    """Keep those of the rows gathered that carried, and brakes."""
+    s, v = h.places[0], w.places[0]
+    lam, c = part(w.real, v.lam, s.rows), part(w.real, v.c, s.rows)
+    which, kinds = part(w.whole, v.which, many), part(w.whole, v.kinds, many)
+    for i in range(s.rows):
+        c[i] = 0.0
+    for a in range(many):
+        i = which[a]
+        brake = kinds[a] == TANGENT and w.whole[v.of + i] < 0 and w.whole[v.size + i] > 0
+        c[i] = float((kinds[a] == UNILATERAL and lam[i] > 0.0) or brake)
+    many = 0
+    for i in range(s.rows):
+        if c[i] > 0.0:
+            many = _gripped(w, many, gather(h, w, i, many, size), size)
+    return many
+
+
+@helper
+def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float, slow: float, positions: bool) -> bool:
+    """Solve for the impulses of the rows gathered; whether they are solved for."""
     s, v = h.places[0], w.places[0]
     rows = s.rows
     W, psi = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows)
@@ -173,19 +254,18 @@ def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float,
         if w.whole[v.kinds + a] == UNILATERAL:
             if positions:
                 b[a] += before[i] + 2.0 * gap[i] / size
-            elif w.real[v.c + i] <= 0.0:
-                b[a] = abs(b[a]) + 1.0  # it did not carry
-            elif before[i] < -SLOW * np.sqrt(h.real[s.reach2 + i]):
+            elif before[i] < -slow * np.sqrt(h.real[s.reach2 + i]):
                 b[a] += w.real[v.restitution + i] * before[i]
-    solve_rows(w, A, b, many)
+    solved = many == 0 or solve_rows(w, A, b, many) == lcp.SOLVED
     for a in range(many):
         warm[which[a]] = found[a]
     complete(W, psi, equal, v.equals, F, which, many, found, y, part(w.real, v.lam, rows))
+    return solved
 
 
 @helper
 def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
-    """new = free + M^-1 J^T lam, and psi with it."""
+    """new = free + M^-1 J^T lam"""
     fill(new, 0.0)
     spread(h, lam, new)
     for j in range(new.size):
@@ -193,39 +273,173 @@ def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
 
 
 @helper
-def _hold(h: Any, w: Any) -> bool:
-    """Have rows that stay equal hold where the step ends; note what the others did. Whether that is new."""
+def _account(m: Any, h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
+    """Count the work of impulses: Lam (psi- + psi+) / 2, and that of rows that move by themselves."""
+    s, v = h.places[0], w.places[0]
+    lam, psi, W = part(w.real, v.lam, s.rows), part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
+    lost, moved = 0.0, 0.0
+    for i in range(s.rows):
+        if lam[i] != 0.0:
+            if s.moving:
+                moved += lam[i] * h.real[s.f_moving + i]
+            if w.whole[v.kind + i] != EQUAL:
+                twice = before[i] + psi[i]
+                for k in range(s.rows):
+                    twice += W[i, k] * lam[k]
+                lost -= 0.5 * lam[i] * twice
+    w.real[v.lost], w.real[v.rest] = lost, 0.0
+    if v.losses >= 0:
+        y[v.losses] = x[v.losses] - lost
+    if s.moving:
+        y[y.size - 1] = x[x.size - 1] + moved
+
+
+@helper
+def _noted(h: Any, w: Any, before: Array) -> None:
+    """Note what rows do at the end of the step, and whether that is news: STEPPED."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    mode, kind, size, of = (part(w.whole, v.mode, rows), part(w.whole, v.kind, rows), part(w.whole, v.size, rows),
+                            part(w.whole, v.of, rows))  # fmt: skip
+    engaged, group = part(w.whole, v.engaged, v.groups), part(w.whole, v.group, rows)
+    lam, psi, W = part(w.real, v.lam, rows), part(h.real, s.psi, rows), square(h.real, s.W, rows, rows)
+    speed, slip = part(w.real, v.part, rows), part(w.real, v.slip, rows)
+    copy(lam, part(w.real, v.impulse, rows))
+    for i in range(rows):
+        if kind[i] == EQUAL:
+            continue
+        speed[i], terms = psi[i], abs(psi[i])
+        for k in range(rows):
+            speed[i] += W[i, k] * lam[k]
+            terms += abs(W[i, k] * lam[k])
+        new, still = OFF, STUCK * (terms + np.sqrt(h.real[s.reach2 + i]))
+        if kind[i] == UNILATERAL:
+            new = HELD if lam[i] > 0.0 and speed[i] <= still else OFF
+            if new != mode[i] or (lam[i] > 0.0 and new == OFF):
+                v.cause, v.event = STEPPED, i
+            mode[i] = new
+        elif size[i] == 1:
+            new = OFF if not engaged[group[i]] or (of[i] >= 0 and mode[of[i]] == OFF) else HELD
+            if new == HELD and abs(speed[i]) > still:
+                new, slip[i] = SLIDES, 1.0 if speed[i] > 0.0 else -1.0
+            if new != mode[i]:
+                v.cause, v.event = STEPPED, i
+            mode[i] = new
+        elif size[i] == 0:
+            first = i - 1
+            fast = np.sqrt(speed[first] * speed[first] + speed[i] * speed[i])
+            new = OFF if mode[of[first]] == OFF else HELD if fast <= still else SLIDES
+            if new != mode[first]:
+                v.cause, v.event = STEPPED, first
+            for k in range(first, i + 1):
+                mode[k] = new
+                if new == SLIDES:
+                    slip[k] = speed[k] / fast
+
+
+@helper
+def _hold(h: Any, w: Any) -> None:
+    """Have rows that stay equal hold where the step ends."""
     s, v = h.places[0], w.places[0]
     active, closing = part(h.whole, s.active, s.held), part(h.whole, s.closing, s.held)
     used, used_q = part(h.whole, s.used, s.held), part(h.whole, s.used_q, s.held)
-    mode, lam = part(w.whole, v.mode, s.rows), part(w.real, v.lam, s.rows)
-    psi, W = part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
-    s.closing_all = 1
+    mode, kind = part(w.whole, v.mode, s.rows), part(w.whole, v.kind, s.rows)
+    s.closing_all, s.all = 1, 0
     for i in range(s.rows):
-        active[i] = int(mode[i] == HELD)
+        active[i] = int(kind[i] == EQUAL and mode[i] == HELD)
         closing[i] = active[i] * w.whole[v.holonomic + i]
         used[i], used_q[i] = active[i], closing[i]
         if active[i] and not closing[i]:
             s.closing_all = 0
     s.rank, s.started, s.nearby, v.sliding = s.any, s.any, 0, 0
-    size, of, slip = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows), part(w.real, v.slip, s.rows)
-    for i in range(s.rows):
-        if w.whole[v.kind + i] == UNILATERAL and lam[i] != 0.0:
-            mode[i] = HELD
-        acts = w.whole[v.engaged + w.whole[v.group + i]] if of[i] < 0 else int(lam[of[i]] != 0.0)
-        if w.whole[v.kind + i] == TANGENT and size[i] > 0 and acts:
-            fast = 0.0
+
+
+@inlined
+def look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
+    """Tell of a step that was taken whether something happened in it: run.event, and why in the record of the mode."""
+    if w is not None:
+        _look(m, w, run, x, room)
+
+
+@helper
+def _look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
+    v, y, dy = w.places[0], room.y, room.stages[1]
+    run.event = int(v.cause == STEPPED)
+    if v.guards == 0:
+        return
+    sign, guard, way = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards), part(w.whole, v.way, v.guards)
+    crossed = part(w.whole, v.crossed, v.rows + v.guards)
+    for i in range(y.size):
+        dy[i] = (y[i] - x[i]) / run.h
+    if v.fresh:
+        m.time[0] = run.t
+        invoke(m.code[GUARDS], m.time, x, dy, m.p, guard, m.work)
+        for k in range(v.guards):
+            if sign[k] == 0:  # not known yet
+                leads = guard[k] if guard[k] != 0.0 else w.real[v.guard_rate + k]
+                sign[k] = int(leads > 0.0) - int(leads < 0.0)
+        v.fresh = 0
+    m.time[0] = run.end
+    invoke(m.code[GUARDS], m.time, y, dy, m.p, guard, m.work)
+    for k in range(v.guards):
+        crossed[v.rows + k] = 0
+        if sign[k] * guard[k] < 0.0:
+            if way[k] in (0, -sign[k]):
+                crossed[v.rows + k], run.event = 1, 1
+                v.cause, v.event = GUARD, v.rows + k
+            sign[k] = -sign[k]
+
+
+@kernel
+def impose(m: Any, runs: Array, x: Array) -> int:
+    """Do what is wanted between two steps: engage, release, stop what approaches. OK, or why that cannot be."""
+    h, w, t = m.constrained, m.switching, runs[0].t
+    s, v = h.places[0], w.places[0]
+    m.time[0] = t
+    u, before = x[m.nq : m.nq + m.nu], part(w.real, v.u_before, m.nu)
+    copy(u, before)
+    fill(part(w.real, v.impulse, s.rows), 0.0)
+    w.real[v.lost], w.real[v.rest], v.several, v.fresh = 0.0, t, 0, 1
+    if s.rows == 0:
+        return OK
+    status = command(m, h, w, t, x)
+    if status == OK and not m.code[FACTORS]:
+        status = SINGULAR
+    if status == OK:
+        factor_at(m, h, x)
+        status = OK if s.nearby else SINGULAR
+    if status != OK:
+        return int(status)
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
+    invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
+    touching(h, w)
+    collide(h, w, t, u)
+    if v.losses >= 0:
+        x[v.losses] -= w.real[v.lost]
+    _resting(h, w)
+    _hold(h, w)
+    return int(settle(m, t, x))
+
+
+@helper
+def _resting(h: Any, w: Any) -> None:
+    """Note what rows do between steps: what touches and stays is closed, and slides if it moves along."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    mode, kind, size, of = (part(w.whole, v.mode, rows), part(w.whole, v.kind, rows), part(w.whole, v.size, rows),
+                            part(w.whole, v.of, rows))  # fmt: skip
+    engaged, group = part(w.whole, v.engaged, v.groups), part(w.whole, v.group, rows)
+    psi, slip = part(h.real, s.psi, rows), part(w.real, v.slip, rows)
+    for i in range(rows):
+        still = STUCK * np.sqrt(h.real[s.reach2 + i])
+        if kind[i] == UNILATERAL:
+            mode[i] = HELD if w.whole[v.closed + i] and psi[i] <= still else OFF
+        elif kind[i] == TANGENT and size[i] > 0:
+            fast = abs(psi[i]) if size[i] == 1 else np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+            new = HELD if fast <= still else SLIDES
+            if not engaged[group[i]] or (of[i] >= 0 and mode[of[i]] == OFF):
+                new = OFF
             for k in range(i, i + size[i]):
-                slip[k] = psi[k]
-                for j in range(s.rows):
-                    slip[k] += W[k, j] * lam[j]
-                fast += slip[k] * slip[k]
-            fast = np.sqrt(fast)
-            for k in range(i, i + size[i]):
-                mode[k] = SLIDES if fast > 1e-9 * np.sqrt(h.real[s.reach2 + i]) else HELD
-                slip[k] = slip[k] / fast if mode[k] == SLIDES else 0.0
-    was = part(w.whole, v.closed, s.rows)
-    changed = False
-    for i in range(s.rows):
-        changed = changed or mode[i] != was[i]
-    return changed
+                mode[k] = new
+                if new == SLIDES:
+                    slip[k] = psi[k] / fast

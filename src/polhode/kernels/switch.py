@@ -4,10 +4,15 @@
                               0 <= psi_N+ + e psi_N-  perpendicular  Lam_N >= 0,  |Lam_T| <= mu Lam_N
     M udot = b + J^T lam      the same of accelerations, of what touches and stays
 
-Positions are kept. Newton's restitution; where it would make energy, as with friction it can, it is made
-smaller until it does not.
+Positions are kept. Restitution by Newton, as above, or by Poisson: what touches is first stopped, by Lam_c, then
 
-Reference: [Gillespie, section 4, figure 2]: detect, resolve impulses, choose, go on.
+    Lam_N - Lam_N,c >= e Lam_N,c
+
+with friction of its own, and what still approaches is stopped again. Where restitution would make energy, as with
+friction it can, it is made smaller until it does not.
+
+Reference: [Gillespie, section 4, figure 2]: detect, resolve impulses, choose, go on;
+[Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, chapter 8, for Poisson's law.
 """
 
 from __future__ import annotations
@@ -68,7 +73,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
     if s.rows == 0:
         v.fresh = 1
         return OK
-    status = _command(m, h, w, t, x)
+    status = command(m, h, w, t, x)
     if status == OK:
         factor_at(m, h, x)
         if s.nearby:
@@ -77,8 +82,8 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
             status = SINGULAR
     if status == OK:
         invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
-        _touching(h, w)
-        _collide(h, w, t, u)
+        touching(h, w)
+        collide(h, w, t, u)
         status = _choose(m, h, w, t, x)
     if status != OK:
         copy(before, u)
@@ -119,7 +124,7 @@ def respond_along(m: Any, t: Array, x: Array, tau: Array, dx: Array, lam: Array)
 
 
 @helper
-def _command(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
+def command(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
     """Engage and release what is wanted; REFUSED where a loop is open, with nothing changed but captured values."""
     s, v = h.places[0], w.places[0]
     wanted, engaged = part(w.whole, v.wanted, v.groups), part(w.whole, v.engaged, v.groups)
@@ -147,7 +152,7 @@ def _command(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
 
 
 @helper
-def _touching(h: Any, w: Any) -> None:
+def touching(h: Any, w: Any) -> None:
     """Mark unilateral rows that touch, and gather the independent ones of those that stay equal."""
     s, v = h.places[0], w.places[0]
     closed, kind, group = part(w.whole, v.closed, s.rows), part(w.whole, v.kind, s.rows), part(w.whole, v.group, s.rows)
@@ -216,11 +221,11 @@ def gather(h: Any, w: Any, i: int, many: int, span: float) -> int:
 
 
 @helper
-def _collide(h: Any, w: Any, t: float, u: Array) -> None:
+def collide(h: Any, w: Any, t: float, u: Array) -> None:
     """Change the speeds by impulses until nothing that touches approaches, and engaged rows move along."""
     s, v = h.places[0], w.places[0]
     psi, closed = part(h.real, s.psi, s.rows), part(w.whole, v.closed, s.rows)
-    equal, kind = part(w.whole, v.equal, s.rows), part(w.whole, v.kind, s.rows)
+    equal = part(w.whole, v.equal, s.rows)
     for _ in range(20):
         meets = False
         for i in range(s.rows):
@@ -229,38 +234,118 @@ def _collide(h: Any, w: Any, t: float, u: Array) -> None:
             meets = meets or abs(psi[equal[k]]) > _slow(h, equal[k])
         if not meets:
             return
-        many = 0
-        for i in range(s.rows):
-            if closed[i] and kind[i] == UNILATERAL:
-                many = gather(h, w, i, many, 0.0)
-        _strike(h, w, t, u, many)
+        _strike(h, w, t, u)
 
 
 @helper
-def _strike(h: Any, w: Any, t: float, u: Array, many: int) -> None:
-    """Solve for the impulses of the rows gathered, and apply them; less restitution where they would make energy."""
+def _strike(h: Any, w: Any, t: float, u: Array) -> None:
+    """Solve for the impulses of all that touches, and apply them; less restitution where they would make energy."""
     s, v = h.places[0], w.places[0]
     rows = s.rows
-    W, psi = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows)
-    which, equal, F = part(w.whole, v.which, many), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
-    A, b, c = square(w.real, v.A, many, many), part(w.real, v.b, many), part(w.real, v.c, many)
-    X, y, lam = square(w.real, v.X, rows, rows), part(w.real, v.y, rows), part(w.real, v.lam, rows)
-    found, kinds = part(w.real, v.found, many), part(w.whole, v.kinds, many)
-    condense(W, psi, equal, v.equals, F, which, many, X, y, A, b)
-    share, gained = 1.0, 0.0
+    W, psi, before = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.psi_before, rows)
+    total, closed, poisson = part(w.real, v.total, rows), part(w.whole, v.closed, rows), part(w.whole, v.poisson, rows)
+    copy(psi, before)
+    share, gained, phased = 1.0, 0.0, False
+    for i in range(rows):
+        phased = phased or (closed[i] != 0 and poisson[i] != 0)
     for attempt in range(32):
-        for a in range(many):
-            c[a], found[a] = b[a], 0.0
-            if kinds[a] == UNILATERAL and psi[which[a]] < 0.0:
-                c[a] += share * _bounce(h, w, which[a], t) * psi[which[a]]
-        solve_rows(w, A, c, many)
-        complete(W, psi, equal, v.equals, F, which, many, found, y, lam)
-        gained = _energy(W, psi, lam)
+        copy(before, psi)
+        fill(total, 0.0)
+        if phased:
+            _stop(h, w, t, 0.0)
+            _give_back(h, w, t, share)
+        _stop(h, w, t, share)
+        gained = _energy(W, before, total)
         if not gained > 0.0 or share == 0.0:
             break
         share = 0.5 * share if attempt < 30 else 0.0
     w.real[v.lost] -= gained
-    _apply(h, w, lam, u)
+    copy(before, psi)
+    _apply(h, w, total, u)
+
+
+@helper
+def _stop(h: Any, w: Any, t: float, share: float) -> None:
+    """Stop what approaches, or have it leave by a share of Newton's restitution where that is its law."""
+    s, v = h.places[0], w.places[0]
+    many = 0
+    for i in range(s.rows):
+        if w.whole[v.closed + i]:
+            many = gather(h, w, i, many, 0.0)
+    A, b = _condensed(h, w, many)
+    which, kinds = part(w.whole, v.which, many), part(w.whole, v.kinds, many)
+    for a in range(many):
+        i = which[a]
+        speed = w.real[v.psi_before + i]
+        if kinds[a] == UNILATERAL and speed < 0.0 and share > 0.0 and not w.whole[v.poisson + i]:
+            b[a] += share * _bounce(h, w, i, -speed, t) * speed
+    _respond(h, w, A, b, many)
+
+
+@helper
+def _give_back(h: Any, w: Any, t: float, share: float) -> None:
+    """Give back a share of what stopped rows with Poisson's restitution, and the friction that this brings."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
+    total, size, of = part(w.real, v.total, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
+    back = part(w.real, v.part, rows)
+    for i in range(rows):
+        back[i] = 0.0
+        if w.whole[v.poisson + i] and w.whole[v.closed + i] and total[i] > 0.0:
+            back[i] = share * _bounce(h, w, i, W[i, i] * total[i], t) * total[i]
+    copy(back, lam)
+    _add_up(W, lam, psi, total)
+
+    # normal impulses are known then, so that friction is as of brakes
+    many = 0
+    for i in range(rows):
+        if size[i] > 0 and of[i] >= 0 and back[of[i]] > 0.0:
+            most, alive = w.real[v.bound + i] * back[of[i]], 0
+            for k in range(i, i + size[i]):
+                alive += int(_moves(h, k))
+            for k in range(i, i + size[i]):
+                if _moves(h, k):
+                    many = _add(w, many, k, TANGENT, alive, -1, most, most)
+                    alive = 0
+    A, b = _condensed(h, w, many)
+    _respond(h, w, A, b, many)
+
+
+@helper
+def _condensed(h: Any, w: Any, many: int) -> tuple[Array, Array]:
+    """A and b of the rows gathered, beside those that stay equal."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows)
+    which, equal, F = part(w.whole, v.which, rows), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
+    A, b, X = square(w.real, v.A, many, many), part(w.real, v.b, many), square(w.real, v.X, rows, rows)
+    condense(W, psi, equal, v.equals, F, which, many, X, part(w.real, v.y, rows), A, b)
+    return A, b
+
+
+@helper
+def _respond(h: Any, w: Any, A: Array, b: Array, many: int) -> None:
+    """Solve for the impulses of the rows gathered and of those that stay equal, and add them up."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
+    which, equal, F = part(w.whole, v.which, rows), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
+    found = part(w.real, v.found, many)
+    fill(found, 0.0)
+    if many:
+        solve_rows(w, A, b, many)
+    complete(W, psi, equal, v.equals, F, which, many, found, part(w.real, v.y, rows), lam)
+    _add_up(W, lam, psi, part(w.real, v.total, rows))
+
+
+@helper
+def _add_up(W: Array, lam: Array, psi: Array, total: Array) -> None:
+    """total += lam, psi += W lam"""
+    for i in range(lam.size):
+        total[i] += lam[i]
+        for k in range(lam.size):
+            psi[i] += W[i, k] * lam[k]
 
 
 @helper
@@ -293,15 +378,15 @@ def _apply(h: Any, w: Any, lam: Array, u: Array) -> None:
 
 
 @helper
-def _bounce(h: Any, w: Any, i: int, t: float) -> float:
-    """The restitution of a row; 0 where it would bounce less than can be seen, and then when it comes to rest."""
+def _bounce(h: Any, w: Any, i: int, speed: float, t: float) -> float:
+    """The restitution of a row that meets with a speed; 0 where that is too low a bounce, and when it rests then."""
     s, v = h.places[0], w.places[0]
-    e, psi, pressed = w.real[v.restitution + i], h.real[s.psi + i], -w.real[v.r + i]
+    e, pressed = w.real[v.restitution + i], -w.real[v.r + i]
     if not e > 0.0:
         return 0.0
-    if e * abs(psi) < np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[s.reach2 + i])):
+    if e * speed < np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[s.reach2 + i])):
         if e < 1.0:
-            w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * abs(psi) / (pressed * (1.0 - e)))
+            w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * speed / (pressed * (1.0 - e)))
         return 0.0
     return float(e)
 

@@ -33,7 +33,7 @@ class Law:
     size        : rows of a tangent set, at its first row; else 0
     of          : the row, counted from this one, whose reaction bounds a tangent set; 0 where its bound is its own
     bound, grip : of a tangent set, where it slides and where it sticks
-    restitution : of a unilateral row
+    restitution : of a unilateral row; of impulses where `poisson`
     """
 
     kind: int = EQUAL
@@ -42,6 +42,7 @@ class Law:
     bound: Expr = _ZERO
     grip: Expr = _ZERO
     restitution: Expr = _ZERO
+    poisson: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,7 @@ def _in_speeds(kin: Motion, law: Law) -> Law:
 
 def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
     if isinstance(c, Stop):
-        q, law = symbol(c.coordinate), Law(kind=UNILATERAL, restitution=c.restitution)
+        q, law = symbol(c.coordinate), _unilateral(c)
         for label, gap in (("lower", c.lower and q - c.lower), ("upper", c.upper and c.upper - q)):
             if gap is not None:
                 yield Row(label, gap), law
@@ -95,11 +96,11 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
         d, _, moves = apart(kin, *c.ends)
         yield (
             Row("", (c.length * c.length - d @ d) / (2 * c.length), None, moves),
-            Law(kind=UNILATERAL, restitution=c.restitution),
+            _unilateral(c),
         )
     elif isinstance(c, Contact):
         height, *slips = touching_rows(kin, c.marker, c)
-        yield height, Law(kind=UNILATERAL, restitution=c.restitution)
+        yield height, _unilateral(c)
         if c.friction is not None:
             grip = c.friction if c.static is None else c.static
             for k, slip in enumerate(slips):
@@ -110,6 +111,10 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
         capacity = c.capacity if isinstance(c, Brake | Clutch) else None
         law = Law() if capacity is None else Law(kind=TANGENT, size=1, bound=capacity, grip=capacity)
         yield from ((row, law) for row in rows_of(kin, c))
+
+
+def _unilateral(c: Stop | Rope | Contact) -> Law:
+    return Law(kind=UNILATERAL, restitution=c.restitution, poisson=c.restitution_law == "poisson")
 
 
 def _latched(kin: Kinematics, latch: Latch) -> Iterator[Row]:

@@ -153,7 +153,15 @@ class Model:
                 low, high = (None if x is None else as_expr(x) for x in bounds)
                 zero = as_expr(0)
                 found.append(
-                    Stop(name=f"limit of {name}", coordinate=name, lower=low, upper=high, restitution=zero, active=True)
+                    Stop(
+                        name=f"limit of {name}",
+                        coordinate=name,
+                        lower=low,
+                        upper=high,
+                        restitution=zero,
+                        restitution_law="newton",
+                        active=True,
+                    )  # fmt: skip
                 )
         return tuple(found)
 

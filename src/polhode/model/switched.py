@@ -101,6 +101,7 @@ class Stop(Constraint):
     """A coordinate that cannot go below or above a bound.
 
     restitution : of the speed with which it is reached, that it leaves with
+    restitution_law : "newton", of speeds, or "poisson", of impulses, see `Contact`
     """
 
     table = "stop"
@@ -113,6 +114,7 @@ class Stop(Constraint):
     lower: Expr | None = fields.scalar(optional=True)
     upper: Expr | None = fields.scalar(optional=True)
     restitution: Expr = fields.scalar(0, least=0, most=1, of="anything")
+    restitution_law: str = fields.choice(("newton", "poisson"), "newton")
 
     @property
     def rows(self) -> int:
@@ -138,6 +140,7 @@ class Contact(Constraint):
     marker      : the point, or the centre; `axis` is the axis of a disc in it
     ground      : a marker whose z axis is the normal of the plane
     restitution : of the normal speed of an impact, that it leaves with
+    restitution_law : "newton" for the above; "poisson" for that of the impulse which stops it, that pushes it off then
     friction    : coefficient where it slides; None for none
     static      : coefficient where it sticks, at least `friction`; None for the same
     """
@@ -151,6 +154,7 @@ class Contact(Constraint):
     marker: str = fields.marker()
     ground: str = fields.marker(WORLD)
     restitution: Expr = fields.scalar(0, least=0, most=1, of="anything")
+    restitution_law: str = fields.choice(("newton", "poisson"), "newton")
     friction: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     static: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     shape: str = fields.choice(("point", "disc", "sphere"), "point")
@@ -185,6 +189,7 @@ class Rope(Constraint):
     """Two markers whose origins are at most `length` apart.
 
     restitution : of the speed with which it becomes taut, that it leaves with
+    restitution_law : "newton", of speeds, or "poisson", of impulses, see `Contact`
     """
 
     table = "rope"
@@ -196,6 +201,7 @@ class Rope(Constraint):
     ends: tuple[str, str] = fields.markers()
     length: Expr = fields.scalar(above=0)
     restitution: Expr = fields.scalar(0, least=0, most=1, of="anything")
+    restitution_law: str = fields.choice(("newton", "poisson"), "newton")
 
     def described(self) -> str:
         return f"rope {fields.short(self.length)} {', '.join(self.ends)}"

@@ -135,12 +135,15 @@ class Modes:
         """
         if self.machine.constrained is None:
             self.machine = self._shared(self._made(self.machine.tau, self.machine.p, True))
-        self.board = Switchboard(self.program, self.machine, self._runs, self.x, self.switches)
+        self.board = self._new_board()
         if met is None:
             self._check_open()
             self.board.start(t)
         else:
             self.board.events = list(met)
+
+    def _new_board(self) -> Switchboard:
+        return Switchboard(self.program, self.machine, self._runs, self.x, self.switches, self._whole_steps)
 
     def _shared(self, made: Machine) -> Machine:
         """A machine with the forces, the time and the control of the one in use, which may be changed from outside."""
@@ -157,7 +160,7 @@ class Modes:
             self.program = self._program()
         fixed = len(self.dynamics.parameters) + self.program.stepping
         self.machine = self._shared(self._made(self.machine.tau, old[:fixed] if fixed else None, True))
-        self.board = Switchboard(self.program, self.machine, self._runs, self.x, self.switches)
+        self.board = self._new_board()
         if before is None:
             self.board.start(t)
         else:
@@ -254,6 +257,12 @@ class Modes:
         many, captured = len(self.program.constraints), np.ones(len(self.program.candidates.captured))
         none = np.zeros(many, dtype=np.int64), np.zeros(many), captured
         return Events((Event(time=self._t0, what=(), why="start", mode=self.words(), rows=none),))
+
+    def unsolved(self) -> dict[str, int]:
+        """How many steps of time-stepping had no solution, for statistics; nothing for other methods."""
+        if not self._whole_steps or self.machine.switching is None:
+            return {}
+        return {"unsolved": int(self.machine.switching.places[0]["unsolved"])}
 
     def words(self) -> dict[str, str]:
         """What every constraint does now, in a word."""

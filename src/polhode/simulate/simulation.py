@@ -30,7 +30,7 @@ from .modes import Modes
 from .recording import Recording
 from .start import begin
 from .switchboard import SwitchError
-from .switches import At, When, checked_switches, undefined
+from .switches import At, When, check_laws, checked_switches, undefined
 from .warning import SimulationWarning, warn
 from .watching import watching
 
@@ -75,6 +75,8 @@ class Simulation:
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
+        if chosen.rule.whole:
+            check_laws(eq.model)
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
         given = [*eq.model.switches, *checked_switches(switches)]
@@ -424,15 +426,15 @@ class Simulation:
         ENDED where what a run was to wait for happened.
         """
         modes = self._modes
-        if self._chosen.rule.whole and modes.board is not None:
-            modes.board.note(self.t)
         try:
             if status == EVENT:
                 self._still = self._still + 1 if self._now.t <= self._last_event else 0
                 self._last_event = self._now.t
                 if self._still > LIVELOCK:
                     return LIVELOCKED
-                if self._switch(lambda: modes.met(self.t).event(self.t)):
+                if modes.board is not None and modes.board.is_noted():
+                    modes.board.event(self.t)
+                elif self._switch(lambda: modes.met(self.t).event(self.t)):
                     return ENDED
                 status = MORE
             for switch in modes.due(self.t):
@@ -537,7 +539,8 @@ class Simulation:
                 "evaluations": now.evaluations,
                 "seconds": self._seconds,
             }
-            | ({"constraint rows": m, "independent": self._rank()} if m else {}),
+            | ({"constraint rows": m, "independent": self._rank()} if m else {})
+            | self._modes.unsolved(),
             residuals=residuals,
             reactions=self._reactions(t, x, tau) if reacting and len(program.constraints) else None,
             reaction_names=program.constraints.labels,

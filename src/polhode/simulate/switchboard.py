@@ -11,7 +11,8 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
-from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STUCK
+from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
+from polhode.kernels.moreau import impose
 from polhode.kernels.switch import JAMMED, REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
@@ -21,7 +22,6 @@ from polhode.trajectory.events import OPEN, RELEASED, Event
 from .switches import At, When
 
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
-_STEPPED = {OPEN: "opens", "sticks": "sticks", "holds": "sticks", "slides": "slips", "slips": "slips"}
 
 
 class Switchboard:
@@ -29,15 +29,18 @@ class Switchboard:
 
     names  : constraints that can be engaged and released
     events : so far
+    whole  : whether steps are whole, with impulses of their own: then what happens in one is noted where it ends
     """
 
     def __init__(
-        self, program: Program, machine: Machine, runs: np.ndarray, x: np.ndarray, switches: Sequence[At | When]
-    ) -> None:
+        self, program: Program, machine: Machine, runs: np.ndarray, x: np.ndarray, switches: Sequence[At | When],
+        whole: bool = False,
+    ) -> None:  # fmt: skip
         assert machine.switching is not None
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, machine.switching
-        self._resolve = resolve.bind(machine, runs, x)
+        self._resolve = (impose if whole else resolve).bind(machine, runs, x)
+        self.whole = whole
         self.events: list[Event] = []
         self.commands: deque[tuple[tuple[str, ...], tuple[str, ...]]] = deque()
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
@@ -102,6 +105,7 @@ class Switchboard:
         sizes = (len(new), place), (len(new), place), (len(symbols), known)
         if len(place) < len(new):
             self.events[:] = [replace(event, rows=_widened(event.rows, sizes)) for event in self.events]
+        self.rows.places[0]["unsolved"] = before.rows.places[0]["unsolved"]
         signs = min(len(self.guards), len(before.guards))
         self.rows.view("sign")[:signs] = before.rows.view("sign")[:signs]
         adopt(self.machine)
@@ -124,10 +128,19 @@ class Switchboard:
                 wanted[self.names.index(name)] = value
         self._happen(t, COMMAND, why)
 
+    def is_noted(self) -> bool:
+        """Whether the event that the loop found is only to be noted: the state is as it should be."""
+        return bool(self.rows.places[0]["cause"] == STEPPED)
+
     def event(self, t: float) -> bool:
         """Go through the event that the loop found; True where the run is to end there."""
         places = self.rows.places[0]
         cause, which = int(places["cause"]), int(places["event"])
+        if cause == STEPPED:
+            self._note(t)
+            return False
+        if self.whole:
+            return self._crossed(t)
         if cause != GUARD:
             self._happen(t, cause, _WORDS[cause], struck=self.program.constraints.names[which])
             return False
@@ -139,10 +152,37 @@ class Switchboard:
         self._happen(t, GUARD, str(switch))
         return not (switch.engage or switch.release)
 
+    def _crossed(self, t: float) -> bool:
+        """Go through all guards that were crossed in a step, as one event."""
+        places, wanted = self.rows.places[0], self.rows.view("wanted")
+        crossed = self.rows.view("crossed")[int(places["rows"]) :]
+        found = [self.guards[k] for k in np.flatnonzero(crossed)]
+        for switch in found:
+            for names, value in ((switch.engage, 1), (switch.release, -1)):
+                for name in names:
+                    wanted[self.names.index(name)] = value
+        self._happen(t, GUARD, ", ".join(map(str, found)))
+        return any(not (switch.engage or switch.release) for switch in found)
+
+    def _note(self, t: float) -> None:
+        """Write down what changed in a step, or was struck, at its end."""
+        before, mode, impulses = self.events[-1].mode, self.mode(), self._impulses()
+        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
+        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
+        changed = [n for n in self.names if mode[n] != before[n] or (n in struck and before[n] == OPEN)]
+        why = next((_became(before[name], mode[name]) for name in changed if mode[name] != before[name]), "closes")
+        self._write(t, changed, why, mode, impulses)
+
+    def _impulses(self) -> dict[str, float]:
+        labels, impulse = self.program.constraints.labels, self.rows.view("impulse")
+        most = np.abs(impulse).max(initial=0.0)
+        return {labels[i]: float(impulse[i]) for i in np.flatnonzero(np.abs(impulse) > 1e-14 * most)}
+
     def _happen(self, t: float, cause: int, why: str, struck: str | None = None, first: bool = False) -> None:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
-        before, state = {} if first else self.mode(), self.x.copy()
+        before = {} if first else self.events[-1].mode if self.whole else self.mode()
+        state = self.x.copy()
         kept = [array.copy() for array in self._changing]
         wished = [self.names[g] for g in np.flatnonzero(board.view("wanted") > 0)]
         places["cause"] = cause
@@ -154,14 +194,18 @@ class Switchboard:
             board.view("wanted")[:] = 0
             adopt(self.machine)
             raise SwitchError(reason, status)
-        mode = self.mode()
-        labels, impulse = self.program.constraints.labels, board.view("impulse")
-        most = np.abs(impulse).max(initial=0.0)
-        impulses = {labels[i]: float(impulse[i]) for i in np.flatnonzero(np.abs(impulse) > 1e-14 * most)}
+        mode, impulses, labels = self.mode(), self._impulses(), self.program.constraints.labels
         owners = {self.program.constraints.names[labels.index(label)] for label in impulses}
         changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name == struck]
         if first:
             changed = [name for name in changed if mode[name] not in (OPEN, RELEASED)]
+        self._write(t, changed, why, mode, impulses, (state, self.x.copy()))
+
+    def _write(
+        self, t: float, changed: list[str], why: str, mode: dict[str, str], impulses: dict[str, float],
+        states: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
+        board, several = self.rows, self.rows.places[0]["several"]
         rest = float(board.view("rest")[0])
         self.events.append(
             Event(
@@ -173,17 +217,10 @@ class Switchboard:
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
                 rows=self._rows(),
-                states=(state, self.x.copy()),
-                note="several modes are consistent, this one has the most that hold" if places["several"] else "",
+                states=states,
+                note="several modes are consistent, this one has the most that hold" if several else "",
             )
         )
-
-    def note(self, t: float) -> None:
-        """Write down that a step of time-stepping ended in another mode, where it did; its losses are in the work."""
-        mode, before = self.mode(), self.events[-1].mode
-        if changed := [name for name in self.names if mode[name] != before[name]]:
-            why = next((_STEPPED[mode[name]] for name in changed if mode[name] in _STEPPED), "closes")
-            self.events.append(Event(time=float(t), what=tuple(changed), why=why, mode=mode, rows=self._rows()))
 
     def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The modes and directions of rows, and what they captured where they engaged."""
@@ -269,6 +306,15 @@ class Switchboard:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
+
+
+def _became(before: str, after: str) -> str:
+    """Why a mode follows another, in a word."""
+    if before in (OPEN, RELEASED):
+        return _WORDS[CLOSED]
+    if after in (OPEN, RELEASED):
+        return _WORDS[OPENED]
+    return _WORDS[SLIPPED] if after in ("slides", "slips") else _WORDS[STUCK]
 
 
 def _widened(rows: Any, sizes: Sequence[tuple[int, list[int]]]) -> Any:
