@@ -85,6 +85,26 @@ def condense(
             for k in range(equals):
                 left -= X[a, k] * X[c, k]
             A[a, c] = A[c, a] = left
+    if equals:
+        _drop_rounding(W, right, which, many, equals, X, y, A, b)
+
+
+@helper
+def _drop_rounding(
+    W: Array, right: Array, which: Array, many: int, equals: int, X: Array, y: Array, A: Array, b: Array
+) -> None:
+    """Have nothing left of rows that the equal ones determine, so that rounding is not taken for what moves them."""
+    for a in range(many):
+        i = which[a]
+        if A[a, a] > 0.01 * DISTINCT * W[i, i]:
+            continue
+        for c in range(many):
+            A[a, c] = A[c, a] = 0.0
+        size = abs(right[i])
+        for k in range(equals):
+            size += abs(X[a, k] * y[k])
+        if abs(b[a]) <= DISTINCT * size:
+            b[a] = 0.0
 
 
 @helper

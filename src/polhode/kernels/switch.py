@@ -571,7 +571,7 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
         found[a] = 0.0
     if solve_rows(w, A, b, many) != lcp.SOLVED:
         return 0
-    moving = MOVING * _left(A, b, found, part(w.real, v.c, many))
+    moving = MOVING * max(_left(A, b, found, part(w.real, v.c, many)), _fastest(w, many))
     for a in range(many):
         if kinds[a] == UNILATERAL:
             states[a] = few_modes.OPEN if w.real[v.c + a] > moving else few_modes.HELD
@@ -582,6 +582,17 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
                 states[c] = few_modes.HELD if fast <= moving else few_modes.SLIP_PLUS
                 w.real[v.part + which[c]] = w.real[v.c + c] / fast if fast > moving else 0.0
     return 1
+
+
+@helper
+def _fastest(w: Any, many: int) -> float:
+    """The largest acceleration that a row of the problem has where nothing reacts, before others take it up."""
+    v, most = w.places[0], 0.0
+    for a in range(many):
+        most = max(most, abs(w.real[v.r + w.whole[v.which + a]]))
+    for k in range(v.equals):
+        most = max(most, abs(w.real[v.r + w.whole[v.equal + k]]))
+    return most
 
 
 @helper
@@ -643,7 +654,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
         found[a] = warm[which[a]]
     solve_rows(w, A, b, many)
     left = part(w.real, v.c, many)
-    moving = MOVING * _left(A, b, found, left)
+    moving = MOVING * max(_left(A, b, found, left), _fastest(w, many))
     for a in range(many):
         i = which[a]
         warm[i] = found[a]

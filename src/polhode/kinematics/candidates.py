@@ -89,9 +89,10 @@ def _in_speeds(kin: Motion, law: Law) -> Law:
 def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
     if isinstance(c, Stop):
         q, law = symbol(c.coordinate), _unilateral(c)
-        for label, gap in (("lower", c.lower and q - c.lower), ("upper", c.upper and c.upper - q)):
-            if gap is not None:
-                yield Row(label, gap), law
+        if c.lower is not None:
+            yield Row("lower", q - c.lower), law
+        if c.upper is not None:
+            yield Row("upper", c.upper - q), law
     elif isinstance(c, Rope):
         d, _, moves = apart(kin, *c.ends)
         yield (

@@ -161,7 +161,7 @@ class Model:
                         restitution=zero,
                         restitution_law="newton",
                         active=True,
-                    )  # fmt: skip
+                    )
                 )
         return tuple(found)
 

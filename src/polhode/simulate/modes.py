@@ -8,7 +8,7 @@ their gap closes, so that a step costs what those cost that act.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -215,6 +215,11 @@ class Modes:
     def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> None:
         """Engage and release constraints now, as one event."""
         self.need(t, (*engage, *release)).command(t, engage, release, why)
+
+    def switch(self, t: float, switches: Sequence[At]) -> None:
+        """Do what switches that are due at one time say, as one event."""
+        names = [name for switch in switches for name in (*switch.engage, *switch.release)]
+        self.need(t, names).switch(t, switches)
 
     def met(self, t: float) -> Switchboard:
         """The switchboard with the event that the machine in use met, ready to be gone through."""

@@ -245,11 +245,12 @@ class Simulation:
         du = np.linalg.solve(M, J.T @ found)
 
         def struck() -> None:
+            before = self.u
             self._x[self._u] += du
             try:
                 board.command(self.t, (), (), f"strike at {marker}")
             except SwitchError:
-                self._x[self._u] -= du
+                self._x[self._u] = before
                 raise
 
         self._switch(struck)
@@ -437,8 +438,8 @@ class Simulation:
                 elif self._switch(lambda: modes.met(self.t).event(self.t)):
                     return ENDED
                 status = MORE
-            for switch in modes.due(self.t):
-                self._switch(partial(modes.command, self.t, switch.engage, switch.release, str(switch)))
+            if due := modes.due(self.t):
+                self._switch(partial(modes.switch, self.t, due))
             while modes.board is not None and modes.board.commands:
                 self._switch(partial(modes.command, self.t, *modes.board.commands.popleft(), "command"))
         except SwitchError as error:

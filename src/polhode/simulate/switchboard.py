@@ -21,6 +21,7 @@ from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switches import At, When
 
+BEYOND = 1e-6  # of the size that a row is measured by: what is further beyond a bound is refused
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
 
 
@@ -121,12 +122,21 @@ class Switchboard:
 
     def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
         """Engage and release constraints now, as one event."""
+        self.check((*engage, *release))
+        self._want(engage, release)
+        self._happen(t, COMMAND, why)
+
+    def switch(self, t: float, switches: Sequence[At]) -> None:
+        """Do what switches that are due at one time say, as one event; of what they say of one constraint, the last."""
+        for switch in switches:
+            self._want(switch.engage, switch.release)
+        self._happen(t, COMMAND, ", ".join(dict.fromkeys(map(str, switches))))
+
+    def _want(self, engage: Iterable[str], release: Iterable[str]) -> None:
         wanted = self.rows.view("wanted")
         for names, value in ((engage, 1), (release, -1)):
-            self.check(names)
             for name in names:
                 wanted[self.names.index(name)] = value
-        self._happen(t, COMMAND, why)
 
     def is_noted(self) -> bool:
         """Whether the event that the loop found is only to be noted: the state is as it should be."""
@@ -145,10 +155,7 @@ class Switchboard:
             self._happen(t, cause, _WORDS[cause], struck=self.program.constraints.names[which])
             return False
         switch = self.guards[which - int(places["rows"])]
-        wanted = self.rows.view("wanted")
-        for names, value in ((switch.engage, 1), (switch.release, -1)):
-            for name in names:
-                wanted[self.names.index(name)] = value
+        self._want(switch.engage, switch.release)
         self._happen(t, GUARD, str(switch))
         return not (switch.engage or switch.release)
 
@@ -186,6 +193,7 @@ class Switchboard:
         kept = [array.copy() for array in self._changing]
         wished = [self.names[g] for g in np.flatnonzero(board.view("wanted") > 0)]
         places["cause"] = cause
+        self._refuse_beyond(t, first)
         status = self._resolve()
         if status != OK:
             reason = self._why_not(status, t, wished)
@@ -232,6 +240,23 @@ class Switchboard:
     def _changing(self) -> tuple[np.ndarray, ...]:
         """What a switch changes: the state, what is captured, and the mode."""
         return self.x, self.machine.p, self.rows.whole, self.rows.places, self.rows.view("slip")
+
+    def _refuse_beyond(self, t: float, first: bool) -> None:
+        """Refuse to engage what cannot be penetrated where it is."""
+        wanted, group, kind = (self.rows.view(name) for name in ("wanted", "group", "kind"))
+        asked = [] if first else np.flatnonzero((kind == UNILATERAL) & (wanted[group] > 0))
+        if not len(asked):
+            return
+        phi, _, reach, _ = self.program.measured(float(t), self.x, self.machine.p)
+        bad = [i for i in asked if phi[i] < -BEYOND * reach[i]]
+        if bad:
+            wanted[:] = 0
+            name = self.program.constraints.names[bad[0]]
+            raise SwitchError(
+                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {-phi[bad[0]]:.3g} beyond "
+                "it, expected 0 or less. Engage it where it is open.",
+                REFUSED,
+            )
 
     def _why_not(self, status: int, t: float, wished: Sequence[str]) -> str:
         if status == REFUSED:
@@ -300,7 +325,7 @@ class Switchboard:
         program, machine = self.program, self.machine
         t = float(machine.time[0])
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
-        bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -1e-6 * reach[i]]
+        bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
         return [(program.constraints.names[i], float(phi[i])) for i in bad]
 
 
