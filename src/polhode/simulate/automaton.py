@@ -92,6 +92,10 @@ class Transition:
     constraint: str
     why: str
 
+    def __str__(self) -> str:
+        command = self.why in ("engage", "release")
+        return f"{self.why} {self.constraint}" if command else f"{self.constraint} {self.why}"
+
 
 class Automaton:
     """The modes of a machine whose constraints come and go, and what leads from one to the other.
@@ -230,7 +234,7 @@ class Automaton:
             lines.append(f"{k}  {mode}")
             for edge in self.transitions:
                 if edge.start == k:
-                    lines.append(f"     {edge.constraint} {edge.why} -> {edge.end}")
+                    lines.append(f"     {edge} -> {edge.end}")
         return "\n".join(lines)
 
     def plot(self, path: Any = None, costs: Any = None) -> Any:
@@ -244,9 +248,11 @@ class Automaton:
         nodes = []
         for k, mode in enumerate(self.modes):
             active = [f"{name} {word}" for name, word in mode.words.items() if word not in (OPEN, RELEASED)]
-            lines = [f"{len(mode.independent)} speeds, {mode.operations:,} operations".replace("1 speeds", "1 speed")]
+            speeds = "1 speed" if len(mode.independent) == 1 else f"{len(mode.independent)} speeds"
+            lines = [f"{speeds}, {mode.operations:,} operations"]
             if costs is not None:
-                lines.append(f"{costs.steps[k].median * 1e6:.2f} us a step")
+                cost = costs.of(mode)
+                lines.append(f"{cost.median * 1e6:.2g} us a step, {cost.switch * 1e6:.2g} us to switch")
             nodes.append(Node(active or ["nothing holds"], lines, mode.program is None))
         edges = [Edge(e.start, e.end, e.constraint, e.why) for e in self.transitions]
         title = f"Modes of {self.dynamics.equations.model.name!r}"

@@ -179,6 +179,8 @@ class StagedSimulation(Simulation):
         self._started = False
         super().__init__(*args, **given)
         self._started = True
+        if self._board is None and self._watch is None and len(self._program.constraints):
+            self._switched()
         self._enter()
 
     def _bind(self) -> None:
