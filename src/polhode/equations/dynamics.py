@@ -13,6 +13,7 @@ from polhode.model import TIME
 from polhode.model.errors import closest
 
 from .inputs import fresh
+from .later import later
 from .parameters import Call, listed, parameter_values
 from .response import Acceleration, Response, impulse, respond
 
@@ -165,6 +166,26 @@ class Dynamics:
     def center_of_mass(self) -> Any:
         """Centre of mass of what moves, in the world, (..., 3)."""
         return self._compile("center_of_mass", {"q": self.equations.q}, self.equations.center_of_mass)
+
+    def automaton(self, over: Iterable[str] | None = None, most: int = 64) -> Any:
+        """The machine as a finite state machine: modes with embedded equations of their own, compiled ahead.
+
+        over : names of the constraints that come and go; None for all that can. The others stay as declared
+        most : modes; more are refused
+
+        Reference: [Gillespie, section 4].
+        """
+        return later("simulate.automaton", "Automaton")(self, over, most)
+
+    def step_cost(self, mode: Any = None, method: str = "euler", step: float = 1e-3, **given: Any) -> Any:
+        """Operations and measured times of a step in each mode, and of a switch to it: a table that prints.
+
+        mode   : one mode, as names of constraints with what they do, {"brake": "holds"}; None for all
+        method : and step=, as of `simulate`
+        given  : q, u, tau : the state and forces at which it is measured; over, most : as of `automaton`;
+                 repeats : how often
+        """
+        return later("simulate.step_cost", "step_cost")(self, mode, method, step, **given)
 
     def pose(self, marker: str) -> Any:
         """The call q -> pose of a marker or body in the world, (..., 4, 4)."""
