@@ -244,7 +244,7 @@ class Switchboard:
     def _refuse_beyond(self, t: float, first: bool) -> None:
         """Refuse to engage what cannot be penetrated where it is."""
         wanted, group, kind = (self.rows.view(name) for name in ("wanted", "group", "kind"))
-        asked = [] if first else np.flatnonzero((kind == UNILATERAL) & (wanted[group] > 0))
+        asked: Any = [] if first else np.flatnonzero((kind == UNILATERAL) & (wanted[group] > 0))
         if not len(asked):
             return
         phi, _, reach, _ = self.program.measured(float(t), self.x, self.machine.p)
