@@ -42,12 +42,22 @@ class Event:
     rows: tuple[np.ndarray, np.ndarray, np.ndarray] | None = field(default=None, repr=False)
     states: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
-    def __str__(self) -> str:
-        what = ", ".join(f"{name} {self.mode.get(name, '')}".rstrip() for name in self.what) or "nothing changes"
+    @property
+    def short(self) -> str:
+        """What happened, in a few words."""
+        what = ", ".join(f"{name} {self._became(name)}".rstrip() for name in self.what) or "nothing changes"
         lost = f", {self.lost:.4g} J lost" if self.lost else ""
+        return f"{self.why}: {what}{lost}"
+
+    def _became(self, name: str) -> str:
+        """What a constraint does afterwards; what was struck and is open bounces."""
+        struck = any(label == name or label.startswith(f"{name}.") for label in self.impulses)
+        return "bounces" if struck and self.mode.get(name) == OPEN else self.mode.get(name, "")
+
+    def __str__(self) -> str:
         rest = "" if self.rest is None else f", at rest from t = {self.rest:.6g} s"
         note = f" ({self.note})" if self.note else ""
-        return f"t = {self.time:.6g} s, {self.why}: {what}{lost}{rest}{note}"
+        return f"t = {self.time:.6g} s, {self.short}{rest}{note}"
 
     __repr__ = __str__
 
@@ -126,6 +136,21 @@ def modes_at(events: Sequence[Event], t: np.ndarray) -> dict[str, np.ndarray]:
     place = places_at(events, t)
     names = dict.fromkeys(name for event in events for name in event.mode)
     return {name: np.array([event.mode.get(name, OPEN) for event in events], dtype=object)[place] for name in names}
+
+
+def spans_of(events: Sequence[Event], end: float) -> dict[str, list[tuple[float, float, str]]]:
+    """From when to when every constraint was in which mode, by name, up to the end of a run."""
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    times = [*(event.time for event in events), float(end)]
+    for event, start, stop in zip(events, times[:-1], times[1:], strict=True):
+        for name, word in event.mode.items():
+            spans = found.setdefault(name, [])
+            if spans and (spans[-1][2] == word or spans[-1][0] == start):
+                start_was, word_was = spans[-1][0], spans[-1][2]
+                spans[-1] = (start_was, stop, word if start_was == start else word_was)
+            else:
+                spans.append((start, stop, word))
+    return found
 
 
 def places_at(events: Sequence[Event], t: np.ndarray) -> np.ndarray:

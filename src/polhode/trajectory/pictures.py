@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.graph import diff, free_symbols, symbol, zeros
-from polhode.model import TIME, Coupling, Relation
+from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Relation, Stop
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.view import FILMS, Curve, Scene, build, figure, for_animation, save
 
+from .events import spans_of
+from .export import shown_modes
 from .quantities import run
 
 if TYPE_CHECKING:
@@ -51,13 +53,23 @@ def units(traj: Trajectory) -> dict[str, str]:
 
 def _reaction_units(traj: Trajectory) -> list[str]:
     """N for rows that hold a place, N m for those that hold a direction; "" for relations of several variables."""
-    held = traj.dynamics.equations.constraints
-    bonds = {c.name: c for c in held.kinematics.model.constraints if not isinstance(c, Coupling)}
+    held = traj.dynamics.equations.rows
+    model = held.kinematics.model
+    bonds = {c.name: c for c in (*model.constraints, *model.candidates) if not isinstance(c, Coupling)}
     found = []
     for name, label in zip(held.names, held.labels, strict=True):
         bond = bonds.get(name)  # None for a coupling
         if bond is None or isinstance(bond, Relation):
             found.append("" if bond is None else _drive_unit(bond, traj.units))
+        elif isinstance(bond, Stop | Brake | Clutch):
+            moved = (
+                bond.ends[0] if isinstance(bond, Clutch) else bond.speed if isinstance(bond, Brake) else bond.coordinate
+            )
+            found.append(_EFFORT.get(traj.units.get(moved, ""), ""))
+        elif isinstance(bond, Lock):
+            joint = next(body.joint for body in model.bodies if body.joint.name == bond.joint)
+            speed = joint.speeds()[0] if joint.nu == 1 else label.removeprefix(f"{name}.")
+            found.append(_EFFORT.get(traj.units.get(speed, ""), ""))
         else:
             found.append("N m" if label.removeprefix(name).startswith((".tilt", ".turn")) else "N")
     return found
@@ -116,7 +128,7 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     if traj.reactions is not None:
         efforts = _reaction_units(traj)
         most = {e: np.abs(traj.reactions[:, [f == e for f in efforts]]).max(initial=0.0) for e in set(efforts)}
-        for name, row, effort in zip(traj.constraint_names, traj.reactions.T, efforts, strict=False):
+        for name, row, effort in zip(traj.reaction_names, traj.reactions.T, efforts, strict=False):
             if names is not None or np.abs(row).max(initial=0.0) > 1e-12 * most[effort]:  # else it is rounding
                 add(f"reaction {name}", row, _REACTIONS[effort], effort, 3)
     if names is None:
@@ -128,12 +140,23 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
 
 
 def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
-    """Draw the curves; a run that stopped says why."""
+    """Draw the curves, what happened, and what held; a run that stopped says why."""
     note = "" if traj.outcome.finished else str(traj.outcome)
-    return figure(traj.t, _curves(traj, names), traj.dynamics.equations.model.name, note, path)
+    bands = _bands(traj, names)
+    named = None if names is None else [name for name in names if name not in bands or name in traj.constraint_names]
+    events = [(event.time, event.why) for event in traj.events[1:]]
+    title = traj.dynamics.equations.model.name
+    return figure(traj.t, _curves(traj, named), title, note, path, events, bands)
 
 
-def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
+def _bands(traj: Trajectory, names: Sequence[str] | None) -> dict[str, list[tuple[float, float, str]]]:
+    """What the named constraints did; of none, what those did that changed."""
+    spans, shown = spans_of(traj.events, float(traj.t[-1])), shown_modes(traj)
+    named = [name for name in names or () if name in spans]
+    return {name: spans[name] for name in named or shown if named or len(spans[name]) > 1}
+
+
+def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float, str]] | None = None) -> Scene:
     """The machine in motion, in frames evenly spaced in time; without a rate, as many as a page should have."""
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
     model = dyn.equations.model
@@ -147,7 +170,9 @@ def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float,
     values = {s: float(e) for s, e in dyn.values.items()}
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
     words = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
-    return build(model, dict(zip(bodies, poses, strict=True)), values, t, marks=tuple(marks), **words)
+    shown = tuple((e.time, e.short) for e in traj.events[1:]) if marks is None else tuple(marks)
+    modes = spans_of(traj.events, float(traj.t[-1]))
+    return build(model, dict(zip(bodies, poses, strict=True)), values, t, modes, marks=shown, **words)
 
 
 def animate(traj: Trajectory, path: Any, fps: int) -> Path:

@@ -347,7 +347,9 @@ class Trajectory:
         """Draw coordinates, speeds, inputs and energies, or the named ones; return the matplotlib Figure.
 
         names : of coordinates, speeds and inputs, of constraints, or "kinetic",
-                "potential", "total", "drift"
+                "potential", "total", "drift"; of constraints that come and go, for what they did
+
+        Events are thin lines; below the curves a strip says what every constraint did that changed.
         path  : also write it, as PNG, SVG or PDF by its ending
         """
         return pictures.plot(self, [names] if isinstance(names, str) else names, path)
@@ -361,12 +363,12 @@ class Trajectory:
         """
         return pictures.animate(self, path, fps)
 
-    def scene(self, fps: int | None = None, marks: Sequence[tuple[float, str]] = ()) -> Scene:
+    def scene(self, fps: int | None = None, marks: Sequence[tuple[float, str]] | None = None) -> Scene:
         """The machine as shapes fixed to its bodies, with their poses in frames evenly spaced in time.
 
         A notebook plays it; `scene.picture(1.5, "moment.png")` draws a moment.
 
         fps   : frames a second; as many as a page has where it is not given
-        marks : (time, text), what happened when
+        marks : (time, text), what happened when; the events of the run where they are not given
         """
         return pictures.scene(self, fps, marks)

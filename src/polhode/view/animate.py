@@ -30,7 +30,7 @@ def page(scene: Scene) -> str:
     """Write the page: one file that needs no network. It has the shapes once, and a pose for each body and frame."""
     world, moving = poses7(scene)
     digits = 7 - int(np.floor(np.log10(scene.size)))
-    fields = ("kind", "size", "role", "name", "bodies")
+    fields = ("kind", "size", "role", "name", "bodies", "when")
     data = {
         **{
             name: getattr(scene, name)

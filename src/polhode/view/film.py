@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .optional import needed
-from .scene import Scene, Shape, Tie
+from .scene import Scene, Shape, Tie, is_there, sag
 from .target import for_figure
 
 SIZE, DPI = (6.4, 4.8), 100
@@ -84,6 +84,8 @@ class _Canvas:
         xy, scale, near = self.project(scene.points[i], target)
         flat = scene.points[i] * [1, 1, 0] + [0, 0, scene.floor]
         self._shadow(*self.project(flat, target)[:2])
+        ends = {id(part): scene.points[i][at] for part, at in self.parts if part.kind == "rope"}
+        self.apart = {key: float(np.linalg.norm(p[1] - p[0])) for key, p in ends.items()}
         self._parts(i, xy, scale, near, target)
         top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
         say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
@@ -148,6 +150,8 @@ class _Canvas:
             if part.kind == "rod" and part.role == "body":
                 bars[part.bodies[0]] = max(bars[part.bodies[0]], float(nearness[at].mean()))
         for part, at in self.parts:
+            if not is_there(part, float(scene.t[i])):
+                continue
             body, order = part.bodies[0], float(nearness[at].mean())
             if part.role == "joint":
                 order = max(order, bars[body], bars[scene.parents[body]]) + 0.004
@@ -183,6 +187,8 @@ class _Canvas:
             case "wheel" | "ring":
                 self.lines([xy[[*range(len(xy)), 0]]], width, color, order)
                 self.lines(xy[[[0, 32], [16, 48]]] if part.kind == "wheel" else [], 1.8, DIM, order)
+            case "pin":
+                self.dot(xy[0], max(width, 4), color, order + 0.3, edgecolors="white", lw=1.2)
             case "disc":
                 self.face(xy, color, 2)
             case "mount":
@@ -191,6 +197,10 @@ class _Canvas:
                 self.lines([xy[0] + ZIGZAG @ [way, across]], 1.6, color, order)
             case "line":
                 self.lines([xy], max(width, 1.5), color, order)
+            case "rope":
+                hangs, share = sag(part.size[0], self.apart[id(part)]), np.linspace(0, 1, 33)[:, None]
+                path = xy[0] + share * way - [0, 4 * hangs * width / part.size[1]] * share * (1 - share)
+                self.lines([path], max(width, 2), color if hangs else ACCENT, order)
             case "rail":
                 self.lines([xy], 1.4, color, order, linestyles="dashed")
             case "arrow":

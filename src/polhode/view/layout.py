@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from polhode.graph import Expr, Matrix, zeros
-from polhode.model import WORLD, Joint, Loop, Model, Rolling, SpringDamper
+from polhode.model import WORLD, Contact, Joint, Latch, Loop, Model, Rolling, Rope, SpringDamper
 from polhode.model.algebra import twists
 from polhode.model.body import Body
 
-from .scene import Scene, Shape, Tie, viewpoint, where
+from . import switched
+from .scene import Scene, Shape, Spans, Tie, viewpoint, where
 from .solid import Solid, aimed, numbers, pose, upright
 
 TIPS = 4  # most ends whose path is drawn
@@ -24,15 +25,21 @@ BULK = 0.25  # longest edge of a box, by the size of a machine that has more tha
 
 
 def build(
-    model: Model, poses: Mapping[str, np.ndarray], values: Mapping[Expr, float], t: np.ndarray, **words: Any
+    model: Model,
+    poses: Mapping[str, np.ndarray],
+    values: Mapping[Expr, float],
+    t: np.ndarray,
+    modes: switched.Modes | None = None,
+    **words: Any,
 ) -> Scene:
     """Lay out a model: bodies between their joints, centres of mass, markers.
 
     poses  : (k, 4, 4) of every body that is not welded to another
     values : of the parameters
+    modes  : from when to when what comes and goes does what
     words  : title, note, alarm and marks of the scene
     """
-    return _Layout(model.merged(), poses, values, t).scene(words)
+    return _Layout(model.merged(), poses, values, t).scene(modes or {}, words)
 
 
 class _Layout:
@@ -52,6 +59,8 @@ class _Layout:
         self.ties: list[Tie] = []
         self.size = self.thick = 1.0  # of the machine; the measure of how thick its parts are drawn
         self.alone = False  # one body without bars or wheels
+        self.grounds: set[tuple[int, bytes]] = set()  # that have a plate
+        self.bars: Mapping[str, Sequence[np.ndarray]] = {}
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:
         return numbers(part, self.values)
@@ -61,18 +70,39 @@ class _Layout:
         body, X = self.model.frame(name)
         return self.index[body], self.numbers(X.matrix())
 
-    def add(self, kind: str, body: int, X: np.ndarray, *size: float, role: str = "body", name: str = "") -> None:
-        self.shapes.append(Shape(kind=kind, body=body, pose=X, size=tuple(map(float, size)), role=role, name=name))
+    def join(self, name: str, poses: np.ndarray) -> int:
+        """Have a frame that moves, (k, 4, 4), as if it were a body; its index."""
+        self.names, self.parents = (*self.names, name), (*self.parents, 0)
+        self.poses = np.concatenate([self.poses, poses[:, None]], axis=1)
+        return len(self.names) - 1
+
+    def reach(self, name: str) -> np.ndarray:
+        """The farthest end of the bars of a body."""
+        return max(self.bars[name], key=lambda p: float(p @ p), default=np.zeros(3))
+
+    def add(
+        self,
+        kind: str,
+        body: int,
+        X: np.ndarray,
+        *size: float,
+        role: str = "body",
+        name: str = "",
+        when: Spans | None = None,
+    ) -> None:
+        made = Shape(kind=kind, body=body, pose=X, size=tuple(map(float, size)), role=role, name=name, when=when)
+        self.shapes.append(made)
 
     def rod(self, body: int, a: np.ndarray, b: np.ndarray, width: float, role: str = "body") -> None:
         self.add("rod", body, pose(a, aimed(b - a)), float(np.linalg.norm(b - a)), width, role=role)
 
-    def tie(self, kind: str, a: tuple[int, np.ndarray], b: tuple[int, np.ndarray], *size: float) -> None:
-        self.ties.append(Tie(kind=kind, bodies=(a[0], b[0]), points=np.array([a[1], b[1]]), size=size))
+    def tie(self, kind: str, a: tuple[int, np.ndarray], b: tuple[int, np.ndarray], *size: float, **more: Any) -> None:
+        self.ties.append(Tie(kind=kind, bodies=(a[0], b[0]), points=np.array([a[1], b[1]]), size=size, **more))
 
-    def scene(self, words: Mapping[str, Any]) -> Scene:
+    def scene(self, modes: switched.Modes, words: Mapping[str, Any]) -> Scene:
         tips = {body.name: self._tip(body.name) for body in self.model.bodies if not self._carried(body.name)}
         bars = {body.name: self._ends(body.name, tips.get(body.name)) for body in self.model.bodies}
+        self.bars = bars
         self._measure(bars)
         self._ties()
         for body in self.model.bodies:
@@ -85,11 +115,14 @@ class _Layout:
             tip = tips[name]
             self.add("trail", self.index[name], pose(np.zeros(3) if tip is None else tip), seconds, role="accent")
         U = upright(self.numbers(self.model.gravity))
+        switched.draw(self, modes, U)
         parts: list[Shape | Tie] = [*self.shapes, *self.ties]
         points = where(self.poses, parts) @ U.T if parts else np.zeros((len(self.t), 1, 3))
         low = float(np.nanmin(points[..., 2]))
         floor = 0.0 if low > -0.05 * self.size else low - 0.04 * self.size
-        self._stand(points, floor, U)
+        ground = switched.level_ground(self, U)
+        floor = floor if ground is None else ground
+        self._stand(points, floor, U, grounded=ground is not None)
         return Scene(
             t=self.t,
             bodies=self.names,
@@ -110,7 +143,9 @@ class _Layout:
     def _ends(self, name: str, tip: np.ndarray | None) -> list[np.ndarray]:
         """Where bars go from a body's origin: to what it carries, to what is tied to it, to its tip."""
         ends = [self.numbers(child.pose.p) for child in self.model.bodies if child.parent == name]
-        ends += [self.frame(marker)[1][:3, 3] for marker in self._tied(name, Loop, SpringDamper)]
+        ends += [self.frame(marker)[1][:3, 3] for marker in self._tied(name, Loop, SpringDamper, Rope, Latch)]
+        feet = [c.marker for c in self.model.constraints if isinstance(c, Contact)]
+        ends += [X[:3, 3] for k, X in map(self.frame, feet) if self.names[k] == name]
         found = [np.zeros(3)]
         for p in [*ends, *([] if tip is None else [tip])]:
             if all(_apart(p, other) for other in found):
@@ -147,6 +182,8 @@ class _Layout:
         if self.alone and (edges := self.solids[self.names[1]].edges()) is not None:
             found = max(found, float(np.linalg.norm(edges)))
         way = float(np.linalg.norm(np.ptp(points.reshape(-1, 3), axis=0)))
+        if not any(bars.values()) and not self.shapes and any(isinstance(c, Contact) for c in self.model.constraints):
+            found = max(found, 0.4 * way)  # a point, which is small beside the way to the ground
         self.size = next((x for x in (found, way) if x > 1e-9), 1.0)
         lengths = [float(np.linalg.norm(end)) for ends in bars.values() for end in ends]
         self.thick = min(self.size, 4 * float(np.mean(lengths))) if lengths else self.size
@@ -156,8 +193,8 @@ class _Layout:
     def _wheels(self) -> None:
         """Discs with spokes, which show that they turn, and spheres with three rings."""
         for roll in self.model.constraints:
-            if isinstance(roll, Rolling):
-                body, X = self.frame(roll.wheel)
+            if isinstance(roll, Rolling) or (isinstance(roll, Contact) and roll.radius is not None):
+                body, X = self.frame(roll.wheel if isinstance(roll, Rolling) else roll.marker)
                 radius, disc = self.numbers([roll.radius])[0], roll.shape == "disc"
                 for n in [self.numbers(roll.axis)] if disc else np.eye(3):
                     self.add("wheel" if disc else "ring", body, X @ pose(np.zeros(3), aimed(n)), radius, 0)
@@ -167,6 +204,8 @@ class _Layout:
     def _ties(self) -> None:
         """Springs, lines that keep a length, and the joints that close loops."""
         for part in _between(self.model):
+            if isinstance(part, Rope | Latch):
+                continue  # which come and go
             (a, X), (b, Y) = map(self.frame, part.ends)
             if isinstance(part, SpringDamper):
                 self.tie("spring", (a, X[:3, 3]), (b, Y[:3, 3]), 0.03 * self.thick)
@@ -209,7 +248,7 @@ class _Layout:
                 if edges is not None:
                     self.add("box", k, pose(solid.com, solid.axes), *edges)
 
-    def _stand(self, points: np.ndarray, floor: float, U: np.ndarray) -> None:
+    def _stand(self, points: np.ndarray, floor: float, U: np.ndarray, grounded: bool) -> None:
         """Tell where the machine hangs, from what goes far below; put a post and a plate under where it stands.
 
         An arm, which turns about the vertical, stands unless it begins far below.
@@ -217,6 +256,8 @@ class _Layout:
         held = [body for body in self.model.bodies if body.parent == WORLD and _slides(body.joint) < 2]
         first, low = float(np.nanmin(points[0, :, 2])), float(np.nanmin(points[..., 2]))
         for body in held if len(held) <= FEET else ():
+            if grounded and _slides(body.joint):
+                continue  # it lies on the ground
             p, pans = self.numbers(body.pose.p), self._pans(body)
             x, y, z = U @ p
             foot = np.array([x, y, floor]) @ U
@@ -236,9 +277,11 @@ class _Layout:
         return bool(abs(w @ g) > 0.95 * np.linalg.norm(w) * np.linalg.norm(g))
 
 
-def _between(model: Model) -> list[SpringDamper | Loop]:
+def _between(model: Model) -> list[SpringDamper | Loop | Rope | Latch]:
     """What has two ends."""
-    return [part for part in (*model.forces, *model.constraints) if isinstance(part, (SpringDamper, Loop))]
+    return [
+        part for part in (*model.forces, *model.constraints) if isinstance(part, SpringDamper | Loop | Rope | Latch)
+    ]
 
 
 def _slides(joint: Joint) -> int:

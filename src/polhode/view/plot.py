@@ -13,6 +13,7 @@ import numpy as np
 
 from .optional import needed
 from .target import for_figure
+from .timeline import Bands, draw_bands, draw_lines, height
 
 MOST_LINES = 6  # in one panel
 MOST_CURVES = 36  # of one quantity; beyond, those that change most
@@ -66,11 +67,21 @@ class Curve:
     note: str = ""
 
 
-def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = "", path: Any = None) -> Any:
+def figure(
+    t: np.ndarray,
+    curves: Sequence[Curve],
+    title: str = "",
+    note: str = "",
+    path: Any = None,
+    events: Sequence[tuple[float, str]] = (),
+    bands: Bands | None = None,
+) -> Any:
     """Draw curves over time, a panel for each quantity.
 
-    note : a line below the title, such as why a run stopped
-    path : also write it, as PNG, SVG or PDF by its ending
+    note   : a line below the title, such as why a run stopped
+    path   : also write it, as PNG, SVG or PDF by its ending
+    events : when something happened, with a word for it; lines in every panel
+    bands  : from when to when something did what, by name; a strip below the curves
 
     Returns the matplotlib Figure. Without a path it belongs to pyplot, for plt.show().
     """
@@ -78,21 +89,34 @@ def figure(t: np.ndarray, curves: Sequence[Curve], title: str = "", note: str = 
     target = None if path is None else for_figure(path)
     rows = _rows(curves)
     width = max(map(len, rows), default=1)
+    heights = [1.0] * len(rows) + ([height(bands)] if bands else [])
     with matplotlib.rc_context(_STYLE | {"axes.prop_cycle": matplotlib.cycler(color=_COLORS)}):
-        fig = _new((6.2 * width, 0.7 + 2.1 * len(rows)), managed=path is None)
-        grid = fig.add_gridspec(max(len(rows), 1), width)
+        fig = _new((6.2 * width, 0.7 + 2.1 * sum(heights)), managed=path is None)
+        grid = fig.add_gridspec(max(len(heights), 1), width, height_ratios=heights or None)
         for i, row in enumerate(rows):
             for j, panel in enumerate(row):
                 if panel:
                     ax = fig.add_subplot(grid[i, j])
                     _draw(ax, t, panel)
-                    below = any(j < len(other) and other[j] for other in rows[i + 1 :])
+                    draw_lines(ax, t, events, labelled=i == j == 0)
+                    below = any(j < len(other) and other[j] for other in rows[i + 1 :]) or bool(bands)
                     ax.tick_params(labelbottom=not below)
                     ax.set_xlabel("" if below else "time [s]")
+        for j in range(width if bands else 0):
+            ax = fig.add_subplot(grid[len(rows), j])
+            draw_bands(ax, t, bands or {})
+            ax.set_xlim(*_span(t))
+            ax.set_xlabel("time [s]")
         _head(fig, title, note)
         if target is not None:
             fig.savefig(target)
     return fig
+
+
+def _span(t: np.ndarray) -> tuple[float, float]:
+    """The times that a panel shows, a hundredth beyond its curves."""
+    more = 0.01 * float(t[-1] - t[0])
+    return float(t[0]) - more, float(t[-1]) + more
 
 
 def _new(size: tuple[float, float], managed: bool) -> Any:

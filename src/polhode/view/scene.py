@@ -15,11 +15,15 @@ from polhode.model.errors import closest
 
 SIZES = {  # how many numbers the size of each kind has
     **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
-    **{"mass": 1, "mount": 1, "marker": 0, "trail": 1, "spring": 1, "line": 1, "rail": 0, "arrow": 1},
+    **{"mass": 1, "mount": 1, "pin": 1, "marker": 0, "trail": 1},
+    **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2},
 }
 CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
 CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
 _ENDS = {"rod": np.array([[0, 0, 0], [0, 0, 1]]), "cylinder": np.array([[0, 0, -0.5], [0, 0, 0.5]])}
+
+TAUT = 1e-4  # of its length: a rope that is looser sags
+Spans = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,10 +34,12 @@ class Shape:
            rod (length, width) from the origin along z; cylinder (length, width) about the origin along z;
            box (edges); sphere (radius); wheel and ring (radius, width) and disc (radius) across z;
            mass and mount (radius), the signs for a centre of mass and for what hangs from the world;
+           pin (radius), a dot where something is held;
            marker (), a cross with a name; trail (seconds), the path behind the origin
     body : by its place in the scene, 0 for the world
     pose : X_BS, (4, 4)
     role : what its colour says: "body", "joint", "stand", "quiet" or "accent"
+    when : from when to when it is there; None for always
     """
 
     kind: str
@@ -42,6 +48,7 @@ class Shape:
     size: tuple[float, ...] = ()
     role: str = "body"
     name: str = ""
+    when: Spans | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -68,8 +75,9 @@ class Shape:
 class Tie:
     """Something between points of two bodies.
 
-    kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width)
+    kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width), "rope" (length, width), which sags
     bodies : of its ends; points : (2, 3), each in its body
+    when   : from when to when it is there; None for always
     """
 
     kind: str
@@ -78,6 +86,7 @@ class Tie:
     size: tuple[float, ...] = ()
     role: str = "quiet"
     name: str = ""
+    when: Spans | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -191,6 +200,18 @@ class Scene:
 
         style = "width:100%;height:480px;border:0"
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(page(self))}"></iframe>'
+
+
+def sag(length: float, apart: float) -> float:
+    """How far a rope of a length hangs below the middle of its ends, as a parabola of about that length; 0 if taut."""
+    if apart >= (1 - TAUT) * length:
+        return 0.0
+    return math.sqrt(length**2 - apart**2) * (0.5 - 0.067 * apart / length)
+
+
+def is_there(part: Shape | Tie, time: float) -> bool:
+    """Whether a part is there at a time."""
+    return part.when is None or any(a <= time <= b for a, b in part.when)
 
 
 def _check(part: Shape | Tie) -> None:

@@ -1,0 +1,132 @@
+"""What comes and goes, as shapes: grounds and points of contact, ropes, latches, stops, and what is held.
+
+A part that only acts at times has them as `when`: a point of contact is drawn while it carries, a latch while it is
+closed. A rope shows by itself whether it is slack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polhode.graph import zeros
+from polhode.model import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
+from polhode.model.algebra import twists
+
+from .scene import Spans
+from .solid import aimed, pose
+
+if TYPE_CHECKING:
+    from .layout import _Layout
+
+Modes = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when each constraint does what
+IDLE = ("open", "released")
+
+
+def level_ground(layout: _Layout, U: np.ndarray) -> float | None:
+    """The height of the ground that something may touch, where it is level and belongs to the world."""
+    for contact in layout.model.constraints:
+        if isinstance(contact, Contact):
+            body, X = layout.frame(contact.ground)
+            if body == 0 and (U @ X[:3, 2])[2] > 1 - 1e-9:
+                return float((U @ X[:3, 3])[2])
+    return None
+
+
+def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
+    """Add the shapes of all that comes and goes."""
+    for c in layout.model.constraints:
+        acts = spans(modes, c.name)
+        if isinstance(c, Contact):
+            _contact(layout, c, acts, U)
+        elif isinstance(c, Rope):
+            (a, X), (b, Y) = map(layout.frame, c.ends)
+            length = float(layout.numbers([c.length])[0])
+            layout.tie("rope", (a, X[:3, 3]), (b, Y[:3, 3]), length, 0.01 * layout.thick, name=c.name)
+        elif isinstance(c, Latch):
+            (a, X), (b, Y) = map(layout.frame, c.ends)
+            layout.tie("line", (a, X[:3, 3]), (b, Y[:3, 3]), 0.012 * layout.thick, role="accent", when=acts)
+            for k, frame in ((a, X), (b, Y)):
+                layout.add("pin", k, frame, 0.02 * layout.thick, role="accent", when=acts)
+        elif isinstance(c, Stop):
+            _stop(layout, c, acts)
+        elif isinstance(c, Lock | Brake | Clutch):
+            names = (c.joint,) if isinstance(c, Lock) else (c.speed,) if isinstance(c, Brake) else c.ends
+            for body in layout.model.bodies:
+                if body.joint.name in names or set(body.joint.speeds()) & set(names):
+                    at = layout.index[body.name], pose(np.zeros(3))
+                    layout.add("pin", *at, 0.024 * layout.thick, role="accent", when=acts)
+
+
+def spans(modes: Modes, name: str) -> Spans:
+    """From when to when a constraint acts; () for never."""
+    return tuple((a, b) for a, b, word in modes.get(name, ()) if word not in IDLE)
+
+
+def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray) -> None:
+    """The ground, where it is not the floor, and the point of contact on it."""
+    (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
+    X_WM, X_WG = layout.poses[:, body] @ X, layout.poses[:, ground] @ Y
+    n, centre = X_WG[:, :3, 2], X_WM[:, :3, 3]
+    lowest = centre
+    if c.radius is not None:
+        radius, way = float(layout.numbers([c.radius])[0]), -n
+        if c.shape == "disc":
+            a = X_WM[:, :3, :3] @ layout.numbers(c.axis)
+            way = -n + np.einsum("ki,ki->k", n, a)[:, None] * a
+            way = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
+        lowest = centre + radius * way
+    foot = np.tile(np.eye(4), (len(layout.t), 1, 1))
+    foot[:, :3, :3], foot[:, :3, 3] = X_WG[:, :3, :3], lowest
+    k = layout.join(f"foot of {c.name}", foot)
+    layout.add("pin", k, np.eye(4), 0.016 * layout.thick, role="accent", when=acts)
+    if ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9:
+        _ground(layout, ground, Y, np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3]))
+
+
+def _ground(layout: _Layout, body: int, Y: np.ndarray, feet: np.ndarray) -> None:
+    """A plate under the feet, in the axes of the ground's marker."""
+    key = (body, Y.tobytes())
+    if key in layout.grounds:
+        return
+    layout.grounds.add(key)
+    low, high = feet[:, :2].min(axis=0), feet[:, :2].max(axis=0)
+    edges, thick = np.maximum(high - low + 0.5 * layout.size, 0.8 * layout.size), 0.015 * layout.size
+    middle = np.append((low + high) / 2, -thick / 2)
+    layout.add("box", body, Y @ pose(middle), *edges, thick, role="stand")
+
+
+def _stop(layout: _Layout, c: Stop, acts: Spans) -> None:
+    """A plate where a slide ends; the ends of a turn are directions, drawn as short bars."""
+    for body in layout.model.bodies:
+        if c.coordinate not in body.joint.coordinates() or body.joint.nu != 1:
+            continue
+        k, parent, X = layout.index[body.name], layout.index[body.parent], layout.numbers(body.pose.matrix())
+        (h,) = twists(body.joint.parts[0].H)
+        slides = h.w == zeros(3)
+        axis = layout.numbers(h.v if slides else h.w)
+        for bound in (c.lower, c.upper):
+            if bound is None:
+                continue
+            value = float(layout.numbers([bound])[0])
+            if slides:
+                side = 1 if bound is c.upper else -1
+                at = X @ pose(axis * (value + side * 0.01 * layout.size), aimed(axis))
+                layout.add("box", parent, at, *[0.1 * layout.thick] * 2, 0.02 * layout.size, role="stand")
+            else:
+                end = layout.reach(body.name)
+                if np.linalg.norm(end) > 0:
+                    turned = X @ pose(np.zeros(3), _turn(axis, value))
+                    ends = (turned @ [*(0.5 * end), 1])[:3], (turned @ [*(0.75 * end), 1])[:3]
+                    layout.rod(parent, *ends, 0.02 * layout.thick, role="stand")
+        layout.add("pin", k, pose(np.zeros(3)), 0.02 * layout.thick, role="accent", when=acts)
+
+
+def _turn(axis: np.ndarray, angle: float) -> np.ndarray:
+    """The rotation about an axis, by Rodrigues' formula."""
+    n = axis / np.linalg.norm(axis)
+    K = np.array([[0, -n[2], n[1]], [n[2], 0, -n[0]], [-n[1], n[0], 0]])
+    found: np.ndarray = np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    return found

@@ -1,0 +1,105 @@
+"""Runs with switches, drawn: marks, lines and strips on figures, what is there only while it acts."""
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+import polhode as ph
+from polhode.view import page
+from polhode.view.scene import is_there, sag
+
+FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
+
+
+@cache
+def tethered():
+    """A bob in the plane, on a rope, over a tilted ground; it can be hooked."""
+    build = ph.Builder("tethered", gravity=(0, 0, -9.81))
+    build.body("along", joint=ph.prismatic("x", name="x"), mass=0)
+    build.body("bob", parent="along", joint=ph.prismatic("z", name="z"), mass=3)
+    build.marker("slope", body="world", at=(0, 0, -1.2), rpy=(0, 0.2, 0))
+    build.rope("world", "bob", length=1.5, name="rope")
+    build.contact("bob", "slope", friction=0.2, restitution=0.5, name="ground")
+    build.latch("world", "bob", "distance", name="hook", active=False)
+    build.stop("x", lower=-2, upper=2, name="walls")
+    dyn = ph.formulate(build.build()).compile()
+    return ph.simulate(
+        dyn, {"x": 0.9, "z": -0.2}, None, 2.0, switches=[ph.at(0.1, engage="hook"), ph.at(0.3, release="hook")]
+    )
+
+
+def test_marks_are_the_events_unless_others_are_given():
+    traj = tethered()
+    scene = traj.scene()
+    assert [t for t, _ in scene.marks] == traj.events.times[1:].tolist()
+    assert scene.newest(0.15).startswith("at 0.1 s: hook engaged")
+        "at 0.1 s: hook"
+    )
+    bounced = next(text for _, text in scene.marks if "ground" in text)
+    assert re.fullmatch(r"closes: ground bounces, [\d.]+ J lost", bounced)
+    assert traj.scene(marks=()).marks == ()
+
+
+def test_what_acts_is_there_while_it_acts():
+    traj = tethered()
+    scene = traj.scene()
+    line = next(tie for tie in scene.ties if tie.kind == "line")
+    assert [is_there(line, t) for t in (0.05, 0.2, 0.35)] == [False, True, False]
+    pins = [shape for shape in scene.shapes if shape.kind == "pin"]
+    foot = scene.bodies.index("foot of ground")
+    touching = next(shape for shape in pins if shape.body == foot)
+    closed = np.isin(traj.mode["ground"], ("slides", "sticks"))
+    assert 0 < closed.sum() < len(traj)
+    inside = np.abs(traj.t[:, None] - traj.events.times).min(axis=1) > 1e-9
+    assert [is_there(touching, t) for t in traj.t[inside]] == closed[inside].tolist()
+    # the ground is a plate, as it is tilted, and walls stand at both ends
+    assert sum(shape.kind == "box" and shape.role == "stand" for shape in scene.shapes) == 3
+    written = json.loads(re.search(r"const scene = (\{.*\});", page(scene)).group(1))
+    assert [part["when"] for part in written["parts"] if part["kind"] == "line"] == [[[0.1, 0.3]]]
+
+
+def test_a_rope_hangs_and_is_taut():
+    assert sag(2.0, 0.0) == 1.0  # folded
+    assert sag(2.0, 2.0) == 0.0
+    # the length of the parabola is that of the rope
+    for apart in (0.5, 1.0, 1.9):
+        s = np.linspace(0, 1, 10_001)
+        y = 4 * sag(2.0, apart) * s * (1 - s)
+        assert np.hypot(np.diff(apart * s), np.diff(y)).sum() == pytest.approx(2.0, rel=0.05)
+    rope = next(tie for tie in tethered().scene().ties if tie.kind == "rope")
+    assert rope.size[0] == 1.5
+
+
+def test_figures_have_lines_at_events_and_a_strip(tmp_path):
+    traj = tethered()
+    fig = traj.plot(path=tmp_path / "run.svg")
+    strips = [ax for ax in fig.axes if ax.get_title(loc="left") == "What holds"]
+    assert len(strips) == 2
+    assert [label.get_text() for label in strips[0].get_yticklabels()] == ["rope", "ground", "hook"]
+    first = fig.axes[0]
+    drawn = [line.get_xdata()[0] for line in first.lines if line.get_label().startswith("_")]
+    assert drawn == traj.events.times[1:].tolist()
+    words = [text.get_text().strip() for text in first.texts]
+    assert words[0] == "at 0.1 s"
+    assert len(words) <= len(drawn)
+    assert not fig.axes[1].texts  # each event has its word once
+    renderer = FigureCanvasAgg(fig).get_renderer()
+    boxes = [ax.get_window_extent(renderer) for ax in fig.axes]
+    for i, a in enumerate(boxes):
+        assert not any(a.overlaps(b) for b in boxes[:i])
+
+
+def test_chosen_strips_and_units_of_reactions():
+    fig = tethered().plot(["z", "hook"])
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["Positions: 'z' [m]", "What holds"]
+    assert [label.get_text() for label in fig.axes[1].get_yticklabels()] == ["hook"]
+    build = ph.Builder("wheel", gravity=(0, 0, 0))
+    build.body("wheel", joint=ph.revolute("z", name="a"), mass=1, inertia=(1, 1, 2))
+    build.brake("a_dot", name="brake")
+    build.stop("a", upper=1, name="end")
+    traj = ph.simulate(ph.formulate(build.build()).compile(), t_end=1.0, tau={"a_dot": 1.0}, reacting=True)
+    titles = [ax.get_title(loc="left") for ax in traj.plot().axes]
+    assert any(title.startswith("Reaction moments") and title.endswith("[N m]") for title in titles)
