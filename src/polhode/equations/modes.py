@@ -45,9 +45,8 @@ from polhode.kinematics.generic import generic_points
 from polhode.model import TIME, Model, Relation
 
 from .dynamics import Dynamics, accelerations
-from .equations import Equations
 from .formulate import formulate
-from .program import _STEP, Program
+from .program import Program
 
 POOR = 30.0  # the most that dependent speeds may grow by, in units of their inertia: beyond, others were better
 _ZERO = as_expr(0)

@@ -86,7 +86,9 @@ class _Solver:
         self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         holding = program.holding(None)  # not what comes and goes
-        self.about = np.array([name in holding for name in program.held.names], dtype=bool) & np.array(program.held.holonomic, dtype=bool)
+        self.about = np.array([name in holding for name in program.held.names], dtype=bool) & np.array(
+            program.held.holonomic, dtype=bool
+        )
         self.on = np.array([name in holding for name in program.constraints.names], dtype=bool)
         self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
         self.rest = np.concatenate([z, np.zeros(len(program.work))])  # what stands behind q and u

@@ -8,6 +8,7 @@ their gap closes, so that a step costs what those cost that act.
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from polhode.graph import Expr
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.kernels.sizing import Rule
 from polhode.kinematics.candidates import UNILATERAL, candidates
+from polhode.model.errors import closest
 from polhode.trajectory.events import OPEN, RELEASED, Event, Events
 
 from .inputs import Inputs
@@ -59,6 +61,9 @@ class Modes:
             self.machine = self._made(inputs.constant, values, switched)
         inputs.connect(self.machine)
         self.switched, self.light = switched, False
+        self.commands: deque[tuple[tuple[str, ...], tuple[str, ...]]] = deque()  # to be done after the step in hand
+        for switch in switches:
+            self.check((*switch.engage, *switch.release))
         self.board: Switchboard | None = None
         self.watch: Watch | None = None
 
@@ -208,9 +213,17 @@ class Modes:
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse names of constraints that cannot be switched."""
-        assert self.board is not None
-        declared = {c.name for c in self.dynamics.equations.model.candidates}
-        self.board.check(name for name in names if self.wired is None or name not in declared)
+        eq = self.dynamics.equations
+        known = dict.fromkeys((*eq.constraints.names, *(c.name for c in eq.model.candidates)))
+        for name in names:
+            if name in eq.kinematics.embedded:
+                raise KeyError(
+                    f"Constraint {name!r} is embedded in the equations, so it cannot be released. Formulate without "
+                    "it: embed=[...] names those that stay."
+                )
+            if name not in known:
+                said = closest(name, known) if known else "The model declares none."
+                raise KeyError(f"There is no constraint {name!r} to engage or release. {said}")
 
     def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> None:
         """Engage and release constraints now, as one event."""

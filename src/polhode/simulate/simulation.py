@@ -224,9 +224,9 @@ class Simulation:
         self._command((), names)
 
     def _command(self, engage: tuple[str, ...], release: tuple[str, ...]) -> None:
-        if self._running and self._modes.board is not None:
-            self._modes.check((*engage, *release))
-            self._modes.board.commands.append((engage, release))
+        self._modes.check((*engage, *release))
+        if self._running:
+            self._modes.commands.append((engage, release))
             self._now.halt = 1
             return
         self._switch(lambda: self._modes.command(self.t, engage, release, "command"))
@@ -324,7 +324,7 @@ class Simulation:
             self._flush()
             status = self._advance()
         self._raise_failure()
-        if self._modes.board is not None or status == EVENT:
+        if self._modes.board is not None or self._modes.commands or status == EVENT:
             status = self._switch_now(status)
             self._stepping = False
         if status not in (MORE, DONE):
@@ -400,7 +400,7 @@ class Simulation:
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
             self._raise_failure()
-            if self._modes.board is not None or status == EVENT:
+            if self._modes.board is not None or self._modes.commands or status == EVENT:
                 status = self._switch_now(status)
                 if status == ENDED:
                     return status
@@ -440,8 +440,8 @@ class Simulation:
                 status = MORE
             if due := modes.due(self.t):
                 self._switch(partial(modes.switch, self.t, due))
-            while modes.board is not None and modes.board.commands:
-                self._switch(partial(modes.command, self.t, *modes.board.commands.popleft(), "command"))
+            while modes.commands:
+                self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command"))
         except SwitchError as error:
             self._switch_failure = str(error)
             return STOPPED

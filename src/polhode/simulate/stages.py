@@ -49,7 +49,9 @@ class Stage:
         engaged, group, reach2 = board.rows.view("engaged"), board.rows.view("group"), whole.constrained.view("reach2")  # type: ignore[union-attr]
         self._take()
         values = self._values()
-        most = max((abs(v) for v, (_, _, _, forces) in zip(values, self.program.ends, strict=False) if forces), default=0.0)
+        most = max(
+            (abs(v) for v, (_, _, _, forces) in zip(values, self.program.ends, strict=False) if forces), default=0.0
+        )
         way, least, sign = rows.view("way"), rows.view("least"), rows.view("sign")
         for k, (row, cause, _, forces) in enumerate(self.program.ends):
             sign[k], way[k] = 1, -1

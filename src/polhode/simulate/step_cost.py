@@ -72,7 +72,12 @@ class StepCosts(tuple[StepCost, ...]):
             rows.append((cost.mode.title + own, f"{cost.operations:,}", *map(_microseconds, times),
                          f"{cost.switch / cost.general:.1f}"))  # fmt: skip
         wide = [max(len(row[k]) for row in rows) for k in range(len(head))]
-        lines = ["  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, wide, strict=True))) for row in rows]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, wide, strict=True))
+            )
+            for row in rows
+        ]
         if any(cost.mode.program is None for cost in self):
             lines.append("(*) no equations of its own: by the loop for all modes")
         return "\n".join([*lines, LEAVES_OUT])
@@ -106,7 +111,11 @@ def _measured(automaton: Automaton, mode: Mode, q: Any, u: Any, repeats: int, gi
         run._wake()
     _close(run, mode)
     general = _steps(run, lambda: _general(run, mode), repeats)
-    own = general if mode.program is None or mode.rows not in run._programs else _steps(run, lambda: _own(run, mode), repeats)
+    own = (
+        general
+        if mode.program is None or mode.rows not in run._programs
+        else _steps(run, lambda: _own(run, mode), repeats)
+    )
     switch = _switches(run, mode, repeats)
     return StepCost(
         mode=mode, operations=mode.operations, median=own[0], worst=own[1], general=general[0], general_worst=general[1],
@@ -120,7 +129,9 @@ def _close(run: Simulation, mode: Mode) -> None:
     if program.capture is not None:
         first = int(machine.switching.places[0]["captured_at"])  # type: ignore[union-attr]
         machine.p[first:] = program.capture(np.array([run.t]), x, machine.p)
-    held = np.array([m == HELD and h for m, h in zip(mode.rows, program.constraints.holonomic, strict=True)], dtype=bool)
+    held = np.array(
+        [m == HELD and h for m, h in zip(mode.rows, program.constraints.holonomic, strict=True)], dtype=bool
+    )
     start = x.copy()
     for _ in range(30):
         phi, J, _, _ = program.assembled(run.t, x, machine.p, True)
@@ -177,7 +188,9 @@ def _seconds(call: Callable[[], int]) -> float:
     return min(spent, own) * 1e-9
 
 
-def _steps(run: Simulation, made: Callable[[], tuple[Callable[[], int], np.ndarray]], repeats: int) -> tuple[float, float]:
+def _steps(
+    run: Simulation, made: Callable[[], tuple[Callable[[], int], np.ndarray]], repeats: int
+) -> tuple[float, float]:
     """The median and the longest time of a step from the state now, s."""
     sizes, laws = run._board.rows.view("size").copy(), run._board.rows.view("engaged").copy()  # type: ignore[union-attr]
     x0, t0 = run._x.copy(), run._now.t

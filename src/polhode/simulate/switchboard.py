@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,6 @@ from polhode.kernels.moreau import impose
 from polhode.kernels.switch import JAMMED, REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
-from polhode.model.errors import closest
 from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switches import At, When
@@ -43,27 +41,12 @@ class Switchboard:
         self._resolve = (impose if whole else resolve).bind(machine, runs, x)
         self.whole = whole
         self.events: list[Event] = []
-        self.commands: deque[tuple[tuple[str, ...], tuple[str, ...]]] = deque()
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
         self.guards = [s for s in switches if isinstance(s, When)]
-        for switch in switches:
-            self.check((*switch.engage, *switch.release))
         groups = self.rows.view("group")
         self._of = [np.flatnonzero(groups == g) for g in range(len(self.names))]
         model = program.equations.model
         self._stops = {c.name: c for c in model.candidates if isinstance(c, Stop)}
-
-    def check(self, names: Iterable[str]) -> None:
-        """Refuse names of constraints that cannot be switched."""
-        for name in names:
-            if name in self.names:
-                continue
-            if name in self.program.equations.kinematics.embedded:
-                raise KeyError(
-                    f"Constraint {name!r} is embedded in the equations, so it cannot be released. Formulate without "
-                    "it: embed=[...] names those that stay."
-                )
-            raise KeyError(f"There is no constraint {name!r} to engage or release. {closest(name, self.names)}")
 
     # when
 
@@ -90,7 +73,7 @@ class Switchboard:
 
         Rows and constraints that it did not have are off, and as declared.
         """
-        self.events, self.commands = before.events, before.commands
+        self.events = before.events
         self.times = [switch for switch in self.times if switch in before.times or switch.time > before.now]
         for name in before.names:
             engaged = before.rows.view("engaged")[before.names.index(name)]
@@ -122,7 +105,6 @@ class Switchboard:
 
     def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
         """Engage and release constraints now, as one event."""
-        self.check((*engage, *release))
         self._want(engage, release)
         self._happen(t, COMMAND, why)
 

@@ -115,11 +115,15 @@ def _placed(
     return at, np.array([widest, top - apart[1]])
 
 
-def _box(axes: Any, at: np.ndarray, width: float, height: float, titles: list[str], lines: list[str], dashed: bool) -> None:
+def _box(
+    axes: Any, at: np.ndarray, width: float, height: float, titles: list[str], lines: list[str], dashed: bool
+) -> None:
     patches = needed("matplotlib.patches", "plot", "A plot")
     corner = at - (width / 2, height / 2)
     style = {"facecolor": _PALE, "edgecolor": _LINE, "linewidth": 1.1, "linestyle": "--" if dashed else "-"}
-    axes.add_patch(patches.FancyBboxPatch(corner, width, height, boxstyle="round,pad=0,rounding_size=0.09", zorder=3, **style))
+    axes.add_patch(
+        patches.FancyBboxPatch(corner, width, height, boxstyle="round,pad=0,rounding_size=0.09", zorder=3, **style)
+    )
     y = at[1] + _LEAD * (len(titles) + len(lines) - 1) / 2
     for text in titles:
         axes.text(at[0], y, text, ha="center", va="center", fontsize=8.5, fontweight="bold", color=_INK, zorder=4)
