@@ -64,3 +64,15 @@ def test_it_can_be_released_by_its_name() -> None:
     )
     assert traj["x_dot"][-1] == pytest.approx(1.5, abs=1e-12)
     assert traj["x"][-1] == pytest.approx(1.75 + 2 * 1.5, abs=1e-10)
+
+
+@pytest.mark.parametrize(("limits", "start"), [((0, 3), 1.0), ((-3, 0), -1.0)])
+def test_a_limit_at_zero_is_one(limits: tuple[float, float], start: float) -> None:
+    """Towards 0 with 0.5 m/s from 1 m it stops at 2 s; away from it, at 3 m after 4 s."""
+    dyn = compiled(block(limits=limits))
+    inward = ph.simulate(dyn, {"x": start}, {"x_dot": -0.5 * start}, 5.0)
+    assert inward.events.times[1:] == pytest.approx([2.0], abs=1e-9)
+    assert inward["x"][-1] == pytest.approx(0, abs=1e-12)
+    outward = ph.simulate(dyn, {"x": start}, {"x_dot": 0.5 * start}, 5.0)
+    assert outward.events.times[1:] == pytest.approx([4.0], abs=1e-9)
+    assert outward["x"][-1] == pytest.approx(3 * start, abs=1e-12)

@@ -57,7 +57,7 @@ def test_what_is_held_takes_its_switches_along():
     assert [str(switch) for switch in found.switches] == ["at 1 s", "when a > 1"]
     assert found.switches[0] == At(1.0, (), ("clutch",))
     other = ph.locked(pair().build(), ["a"])
-    assert [c.name for c in other.switchable] == ["lock", "clutch", "end", "friction of b"]
+    assert [c.name for c in other.switchable] == ["clutch", "end", "lock", "friction of b"]
     clutch = next(c for c in other.constraints if c.name == "clutch")
     assert (clutch.speed, float(clutch.capacity)) == ("b_dot", 6.0)
 
