@@ -254,7 +254,7 @@ def simulate(
     if t is None and not until:
         raise ValueError("--t is missing. Give the seconds to simulate, or --until what ends the run.")
     equations, whole = source.equations()
-    switches, end = read_switches(equations, at or [], when or [], until or [])
+    switches = read_switches(equations, at or [], when or [], until or [])
     dynamics = equations.compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
@@ -264,10 +264,11 @@ def simulate(
     laws = forces(tau or [])
     state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
     last = math.inf if t is None else t
+    output = "steps" if t is None and every is None else every
     found = run(
-        dynamics, last, "steps" if t is None and every is None else every, reacting, q0=state.q, u0=state.u, z0=z0,
-        tau=laws or None, method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
-        switches=[*switches, *([] if end is None else [end])],
+        dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
+        method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
+        switches=switches,
     )  # fmt: skip
     written = write(found, asked)
     if source.as_json:

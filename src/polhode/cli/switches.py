@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from polhode.model import At, Faults, Model, ModelError, When, at
+from polhode.model import At, Faults, Model, ModelError, at
 from polhode.model.errors import closest, fault
 from polhode.model.model import state_of
 from polhode.model.switches import Switch, read_when
@@ -21,20 +21,18 @@ WORDS = ("engage", "release")
 FORMS = {"--at": '"2: engage brake"', "--when": '"theta > 1: release latch"', "--until": '"height < 0"'}
 
 
-def read_switches(
-    eq: Equations, ats: Sequence[str], whens: Sequence[str], untils: Sequence[str]
-) -> tuple[list[Switch], When | None]:
-    """Read the switches of a command, and what ends its run; all their faults come together."""
-    faults, found = Faults(), []
+def read_switches(eq: Equations, ats: Sequence[str], whens: Sequence[str], untils: Sequence[str]) -> list[Switch]:
+    """Read the switches of a command, the last of which may end its run; all their faults come together."""
+    faults = Faults()
+    found: list[Switch] = []
     for where, texts in (("--at", ats), ("--when", whens), ("--until", untils)):
         for text in texts:
             with faults.caught():
                 found.append(_read(where, text, eq, faults))
-    ends = found[len(found) - len(untils) :] if untils else []
     if len(untils) > 1:
         faults.add(f'--until is given {len(untils)} times, expected once. Join conditions: "a < 0 or b > 1".')
     faults.raise_any()
-    return [s for s in found if s not in ends], ends[0] if ends else None
+    return found
 
 
 def _read(where: str, text: str, eq: Equations, faults: Faults) -> Switch:
@@ -51,7 +49,7 @@ def _read(where: str, text: str, eq: Equations, faults: Faults) -> Switch:
         except ValueError:
             raise fault(f"{where} {text!r}: {first!r} is no time in seconds, expected {FORMS[where]}.") from None
     variables = {str(s.value): s for s in (*eq.parameters, eq.t, *eq.z, *eq.u, *eq.q)}
-    groups = {"q": eq.q, "u": eq.u, "z": eq.z, "p": eq.parameters}
+    groups = {"q": [*eq.q], "u": [*eq.u], "z": [*eq.z], "p": [*eq.parameters]}
     variables |= {f"{g}.{s.value}": s for g, part in groups.items() for s in part}
     try:
         made = read_when(first, 0, names["engage"], names["release"], variables)

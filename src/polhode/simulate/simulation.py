@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.program import WORK, Program, program_of
+from polhode.equations.warning import warn_caller
 from polhode.kernels.loop import advance, advance_whole, room_of
 from polhode.kernels.machine import NOT_FINITE, Machine
 from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
@@ -385,9 +385,9 @@ class Simulation:
             self._outcome = Outcome(finished=False, reason=reason, time=self.t)
         else:
             self._outcome = self._ended(status)
-        waited = self._modes.switches
-        if self._outcome.finished and (said := undefined(waited, self.dynamics, self.t, self._x, self._values)):
-            warnings.warn(f"{said}, so it may have passed 0 unseen.", SimulationWarning, stacklevel=4)
+        said = undefined(self._modes.switches, self.dynamics, self.t, self._x, self._values)
+        if said and self._outcome.finished:
+            warn_caller(f"{said}, so it may have passed 0 unseen.", SimulationWarning)
 
     def _go(self, until: float, seen: Callable[[float], None], stopped: Callable[[], bool]) -> int:
         """Call the loop until the end or a failure; MORE where it was stopped."""
@@ -591,7 +591,10 @@ class Simulation:
                 reason = (
                     f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(self.events[-1].what)}."
                 )
-            return Outcome(finished=False, reason=f"Stopped: {reason}", time=t)
+            said, _, remedy = reason.rpartition(". ")
+            if not said:
+                said, remedy = reason.removesuffix("."), "Look at the events before it."
+            return Outcome(finished=False, reason=f"Stopped: {said}.", time=t, remedy=remedy)
         found = ending(self._program, self._machine, status, t, self._x, now.accepted, now.blamed)
         when, bad = self._inputs.not_finite or (-np.inf, "")
         if status != NOT_FINITE or when < t:

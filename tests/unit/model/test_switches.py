@@ -1,0 +1,78 @@
+"""Switches as parts of a model, and what becomes of them where joints are held."""
+
+import pytest
+
+import polhode as ph
+from polhode.graph import const, symbol
+from polhode.model import At, Brake, ModelError
+
+A, B, V = symbol("a"), symbol("b"), symbol("v")
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "way"),
+    [
+        (A - 1, A - 1, 0),
+        ("a > 1", A - 1, 1),
+        ("1 >= a", 1 - A, 1),
+        ("a > 1 and b < 2", ph.minimum(A - 1, 2 - B), 1),
+        ("a > 1 or b < 2", ph.maximum(A - 1, 2 - B), 1),
+        ("not a > 1", -(A - 1), 1),
+        ("1 < a < 3", ph.minimum(A - 1, 3 - A), 1),
+        ((A > 1) & (B < 2), ph.minimum(A - 1, 2 - B), 1),
+    ],
+)
+def test_what_passes_zero(given, value, way):
+    found, counted = ph.when(given).guard()
+    at = {"a": 0.3, "b": 0.9}
+    assert ph.evaluate(found, at) == ph.evaluate(value, at)
+    assert ph.evaluate(found, {"a": 2.5, "b": 4.0}) == ph.evaluate(value, {"a": 2.5, "b": 4.0})
+    assert counted == way
+
+
+def test_how_they_are_shown():
+    assert str(ph.when("a > 1")) == "when a > 1"
+    assert str(ph.when("a <= b")) == "when a <= b"
+    assert str(ph.at(2, engage="brake")) == "at 2 s"
+
+
+def pair():
+    build = ph.Builder("pair", gravity=(0, 0, 0))
+    for name in ("a", "b"):
+        build.body(name, joint=ph.revolute("z", friction=0.1), mass=1, inertia=(1, 1, 2))
+    build.clutch("a_dot", "b_dot", ratio=-3, capacity=2, name="clutch")
+    build.stop("b", upper=1, name="end")
+    build.lock("b", name="lock", active=False)
+    build.switch(at=1, engage="lock", release="clutch")
+    build.switch(when="a > 1", release="clutch")
+    build.switch(when="b > 1", release="clutch")
+    return build
+
+
+def test_what_is_held_takes_its_switches_along():
+    """With b held a clutch is a brake on a, and the other way round it bears 3 times as much."""
+    found = ph.locked(pair().build(), ["b"])
+    assert found.constraints == (Brake(name="clutch", speed="a_dot", capacity=const(2), active=True),)
+    assert [c.name for c in found.switchable] == ["clutch", "friction of a"]
+    assert [str(switch) for switch in found.switches] == ["at 1 s", "when a > 1"]
+    assert found.switches[0] == At(1.0, (), ("clutch",))
+    other = ph.locked(pair().build(), ["a"])
+    assert [c.name for c in other.switchable] == ["clutch", "end", "lock", "friction of b"]
+    clutch = next(c for c in other.constraints if c.name == "clutch")
+    assert (clutch.speed, float(clutch.capacity)) == ("b_dot", 6.0)
+
+
+def test_faults_of_switches_in_python():
+    build = pair()
+    build.switch(at=1, engage="lok")
+    build.switch(when="a", engage="friction of c")
+    with pytest.raises(ModelError) as error:
+        build.build()
+    assert error.value.faults == (
+        "Switch 'at 1 s': there is no constraint 'lok' to engage. Did you mean 'lock'?",
+        "Switch 'when a': there is no constraint 'friction of c' to engage. "
+        "Did you mean 'friction of b' or 'friction of a'?",
+    )
+    for wrong in ({"at": 1, "when": "a"}, {}, {"at": 1, "direction": 1}, {"at": True}, {"at": float("inf")}):
+        with pytest.raises(ModelError):
+            pair().switch(engage="lock", **wrong)
