@@ -6,7 +6,7 @@ import polhode as ph
 
 
 def test_a_guard_may_have_parameters_that_were_folded_in():
-    m, far = ph.symbols("m far")
+    m = ph.symbol("m")
     build = ph.Builder("cart", gravity=(0, 0, 0))
     build.body("cart", joint=ph.prismatic("x", name="x"), mass=m)
     build.lock("x", name="catch", active=False)
