@@ -34,7 +34,8 @@ def undefined(switches: Sequence[At | When], dynamics: Dynamics, t: float, x: np
     """Say what a switch waits for that is not finite at a state; None where all is."""
     eq = dynamics.equations
     state = dict(zip((*eq.q, *eq.u, *eq.z), x.tolist(), strict=False))
-    given = state | dynamics.values | {eq.t: t} | dict(zip(map(symbol, dynamics.parameters), p.tolist(), strict=False))
+    folded = {s: float(e) for s, e in dynamics.values.items()}
+    given = state | folded | {eq.t: t} | dict(zip(map(symbol, dynamics.parameters), p.tolist(), strict=False))
     for switch in switches:
         if isinstance(switch, When):
             value, _ = guard_of(switch, eq)

@@ -61,18 +61,26 @@ def _reaction_units(traj: Trajectory) -> list[str]:
         bond = bonds.get(name)  # None for a coupling
         if bond is None or isinstance(bond, Relation):
             found.append("" if bond is None else _drive_unit(bond, traj.units))
-        elif isinstance(bond, Stop | Brake | Clutch):
-            moved = (
-                bond.ends[0] if isinstance(bond, Clutch) else bond.speed if isinstance(bond, Brake) else bond.coordinate
-            )
-            found.append(_EFFORT.get(traj.units.get(moved, ""), ""))
-        elif isinstance(bond, Lock):
-            joint = next(body.joint for body in model.bodies if body.joint.name == bond.joint)
-            speed = joint.speeds()[0] if joint.nu == 1 else label.removeprefix(f"{name}.")
-            found.append(_EFFORT.get(traj.units.get(speed, ""), ""))
+        elif isinstance(bond, Stop | Brake | Clutch | Lock):
+            found.append(_EFFORT.get(_held_unit(traj, bond, label), ""))
         else:
             found.append("N m" if label.removeprefix(name).startswith((".tilt", ".turn")) else "N")
     return found
+
+
+def _held_unit(traj: Trajectory, bond: Stop | Brake | Clutch | Lock, label: str) -> str:
+    """The unit of the coordinate that a row holds, rad or m; of one coordinate for each speed of a joint."""
+    held = label.removeprefix(f"{bond.name}.") if isinstance(bond, Lock) else ""
+    if isinstance(bond, Stop):
+        return traj.units.get(bond.coordinate, "")
+    if isinstance(bond, Brake | Clutch):
+        held = bond.speed if isinstance(bond, Brake) else bond.ends[0]
+    for body in traj.dynamics.equations.kinematics.model.bodies:
+        joint, speeds = body.joint, body.joint.speeds()
+        if joint.nu == joint.nq and (held in speeds or (isinstance(bond, Lock) and joint.name == bond.joint)):
+            k = speeds.index(held) if held in speeds else 0
+            return traj.units.get(joint.coordinates()[k], "")
+    return traj.units.get(held, "")
 
 
 def _drive_unit(relation: Relation, units: dict[str, str]) -> str:

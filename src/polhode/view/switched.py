@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polhode.graph import zeros
-from polhode.model import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
+from polhode.model import Brake, Clutch, Contact, KnifeEdge, Latch, Lock, Rope, Stop
 from polhode.model.algebra import twists
 
 from .scene import Spans
@@ -39,7 +39,9 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
     """Add the shapes of all that comes and goes."""
     for c in layout.model.constraints:
         acts = spans(modes, c.name)
-        if isinstance(c, Contact):
+        if isinstance(c, KnifeEdge):
+            _blade(layout, c, U)
+        elif isinstance(c, Contact):
             _contact(layout, c, acts, U)
         elif isinstance(c, Rope):
             (a, X), (b, Y) = map(layout.frame, c.ends)
@@ -58,6 +60,16 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
                 if body.joint.name in names or set(body.joint.speeds()) & set(names):
                     at = layout.index[body.name], pose(np.zeros(3))
                     layout.add("pin", *at, 0.024 * layout.thick, role="accent", when=acts)
+
+
+def _blade(layout: _Layout, c: KnifeEdge, U: np.ndarray) -> None:
+    """A short bar along which a knife edge may move."""
+    body, X = layout.frame(c.marker)
+    up = layout.poses[0, body, :3, :3].T @ U[2]
+    along = np.cross(X[:3, :3] @ layout.numbers(c.axis), up)
+    if np.linalg.norm(along) > 1e-6:
+        half = along / np.linalg.norm(along) * 0.05 * layout.thick
+        layout.rod(body, X[:3, 3] - half, X[:3, 3] + half, 0.04 * layout.thick, role="joint")
 
 
 def spans(modes: Modes, name: str) -> Spans:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 Bands = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when each did what
 
 _LINE = "#aab3bd"
@@ -15,7 +17,7 @@ _NARROW = 0.012  # of the width: closer labels would cover each other
 _WORD = 0.011  # of the width, that a letter takes
 
 
-def draw_lines(ax: Any, t: Sequence[float], events: Sequence[tuple[float, str]], labelled: bool) -> None:
+def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labelled: bool) -> None:
     """Mark events by thin lines, fainter the more there are; with a word at each that has room for it."""
     faint = min(1.0, 25 / max(len(events), 1)) ** 0.5
     for time, _ in events:
@@ -31,7 +33,7 @@ def draw_lines(ax: Any, t: Sequence[float], events: Sequence[tuple[float, str]],
         )  # fmt: skip
 
 
-def draw_bands(ax: Any, t: Sequence[float], bands: Bands) -> None:
+def draw_bands(ax: Any, t: np.ndarray, bands: Bands) -> None:
     """Draw a bar for each constraint, in pieces coloured by what it did, with words where they fit."""
     shown = dict(list(bands.items())[:MOST_BANDS])
     span = float(t[-1] - t[0]) or 1.0

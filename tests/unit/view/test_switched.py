@@ -36,8 +36,6 @@ def test_marks_are_the_events_unless_others_are_given():
     scene = traj.scene()
     assert [t for t, _ in scene.marks] == traj.events.times[1:].tolist()
     assert scene.newest(0.15).startswith("at 0.1 s: hook engaged")
-        "at 0.1 s: hook"
-    )
     bounced = next(text for _, text in scene.marks if "ground" in text)
     assert re.fullmatch(r"closes: ground bounces, [\d.]+ J lost", bounced)
     assert traj.scene(marks=()).marks == ()
