@@ -108,7 +108,8 @@ class Shaken:
                 sim, before = self.sim, self.kinetic()
                 sim.engage("loop")
         except SwitchError as error:
-            assert "beyond" in str(error), (error, sim.events[-3:])
+            if "beyond" not in str(error):
+                raise
             assert np.array_equal(sim.q, state[0])
             assert np.array_equal(sim.u, state[1])
             assert sim.mode == mode
@@ -142,7 +143,8 @@ class Shaken:
 
     def look(self, engaged):
         sim = self.sim
-        assert np.isfinite(sim.q).all() and np.isfinite(sim.u).all()
+        assert np.isfinite(sim.q).all()
+        assert np.isfinite(sim.u).all()
         size, fast = 1 + np.abs(sim.q).max(), 1 + np.abs(sim.u).max()
         u = dict(zip(self.model.speeds, sim.u, strict=True))
         for name, word in sim.mode.items():

@@ -29,6 +29,8 @@ from .views import part
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest there is
 NEVER = np.inf
+AT_ONCE = 1e-10  # s, of a second and of times that are longer: guards that pass 0 within it do so at once
+CROSSED, DIPPED, RETURNED = 1, 2, 3  # below 0 where a step ends; in between; and only the way back counts
 DIPS = 0.5  # of the lesser end: a least value in between, guessed by a cubic, that is less is looked for
 
 
@@ -140,7 +142,13 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
-                value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
+            elif not _counts(w, v.rows + k) and not (v.cause == GUARD and v.event == v.rows + k):
+                # crossed the other way by now, or about to be
+                here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
+                at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
+                if way < 0.0 if at_once else here < 0.0:
+                    sign[k] = -sign[k]
+            value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
         v.fresh = 0
     else:
         copy(part(w.real, v.value, n), value)
@@ -164,7 +172,7 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
     _values(m, h, w, run.end, y, rate, value, rates, True)
     run.event = 0
     for k in range(n):
-        if _is_crossed(w, k) or _may_dip(w, k, run.h):
+        if _seen(w, k, run.h):
             run.event = 1
     if not run.event:
         _turn(h, w)
@@ -239,11 +247,24 @@ def _is_crossed(w: Any, k: int) -> bool:
 
 
 @helper
+def _seen(w: Any, k: int, h: float) -> int:
+    """What is seen of an entry in a step: 0 for nothing, CROSSED, DIPPED, or RETURNED."""
+    v = w.places[0]
+    if _is_crossed(w, k):
+        return CROSSED
+    counts = _counts(w, k)
+    if not counts and w.whole[v.way + k - v.rows] != w.whole[v.sign + k - v.rows]:
+        return 0
+    return 0 if not _may_dip(w, k, h) else DIPPED if counts else RETURNED
+
+
+@helper
 def _may_dip(w: Any, k: int, h: float) -> bool:
     """Whether rates say that an entry had a least value within the step, which may be below 0."""
     v = w.places[0]
     a, b, p, q = w.real[v.value0 + k], w.real[v.value + k], w.real[v.rate0 + k] * h, w.real[v.rate + k] * h
-    if not (a > 0.0 and b > 0.0 and p < 0.0 and q > 0.0 and a < NEVER and b < NEVER and _counts(w, k)):
+    least = AT_ONCE * p if k >= v.rows else 0.0
+    if not (a > least and b > 0.0 and p < 0.0 and q > 0.0 and a < NEVER and b < NEVER):
         return False
     # the cubic with these ends, at the root of its slope
     c2, c3 = 3.0 * (b - a) - 2.0 * p - q, 2.0 * (a - b) + p + q
@@ -283,28 +304,31 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
     first, which = NEVER, -1
     crossed = part(w.whole, v.crossed, n)
     for k in range(n):
-        crossed[k] = 1 if _is_crossed(w, k) else 2 if _may_dip(w, k, run.h) else 0
+        crossed[k] = _seen(w, k, run.h)
     for k in range(n):
         if crossed[k]:
             cause = _cause(w, k)
-            theta = _root(m, h, w, run, x, room, k, cause in (OPENED, SLIPPED), crossed[k] == 2)
+            theta = _root(m, h, w, run, x, room, k, cause in (OPENED, SLIPPED), crossed[k])
             if theta < first:
                 first, which = theta, k
     if which < 0:
         run.event, v.fresh = 0, 1
         return False
     v.event, v.cause = which, _cause(w, which)
+    if crossed[which] == RETURNED:
+        w.whole[v.sign + which - v.rows] *= -1
     run.h *= first
     run.end = run.t + run.h
     return True
 
 
 @helper
-def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, dips: bool) -> float:
-    """Where in the step entry k becomes 0; NEVER if it does not."""
+def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, seen: int) -> float:
+    """Where in the step entry k becomes 0; NEVER if it does not. Of what RETURNED, where it does so."""
     v = w.places[0]
-    a, b, least = 0.0, 1.0, w.real[v.least + k]
-    if dips:  # the least value is where the rate is 0
+    a, b, least, turn = 0.0, 1.0, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
+    high = w.real[v.value0 + k]
+    if seen != CROSSED:  # the least value is where the rate is 0
         for _ in range(50):
             c = 0.5 * (a + b)
             value = _at(m, h, w, run, x, room, c, k, forces)
@@ -317,17 +341,19 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
         if not value < -least:
             return NEVER
         a, b = 0.0, c
-    high = w.real[v.value0 + k]
-    if forces or not high > least:  # a value above 0 to start from
+        if seen == RETURNED:
+            a, b, high = c, 1.0, -value
+    above = least if k < v.rows else 1e-9 * abs(w.real[v.rate0 + k] * run.h)
+    if seen != RETURNED and (forces or not high > above):  # a value above 0 to start from
         high = _at(m, h, w, run, x, room, 0.0, k, forces)
         c = 0.5 * b
-        while not high > least and c > 1e-9:
+        while not high > above and c > 1e-9:
             high = _at(m, h, w, run, x, room, c, k, forces)
             a = c
             c *= 0.5
-        if not high > least:
+        if not high > above:
             return 0.0
-    low = _at(m, h, w, run, x, room, b, k, forces)
+    low = turn * _at(m, h, w, run, x, room, b, k, forces)
     if not low < 0.0:
         return b
     # false position, where an end that stays counts half [Illinois]
@@ -336,7 +362,7 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
         c = b - low * (b - a) / (low - high)
         if not a < c < b:
             c = 0.5 * (a + b)
-        value = _at(m, h, w, run, x, room, c, k, forces)
+        value = turn * _at(m, h, w, run, x, room, c, k, forces)
         if value <= 0.0:
             b, low = c, value
             if stays < 0:

@@ -523,7 +523,7 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
     for a in range(many):
         if which[a] == v.event and v.cause == OPENED:
-            b[a] += SHADE * most
+            b[a] = SHADE * max(most, _fastest(w, every)) + (abs(b[a]) if many == 1 else b[a])
         if v.cause == SLIPPED and kinds[a] == TANGENT and (which[a] == v.event or which[a] - 1 == v.event):
             mu_s[a] *= 1.0 - SHADE
     solutions = _few(w, A, b, many) if few else _many(w, A, b, many)

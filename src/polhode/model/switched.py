@@ -27,6 +27,11 @@ class Lock(Constraint):
     name: str
     joint: str = fields.joint()
 
+    @property
+    def holds(self) -> bool:
+        """Never as declared: commands engage and release it."""
+        return False
+
 
 @element
 class Brake(Constraint):
@@ -42,6 +47,11 @@ class Brake(Constraint):
     name: str
     speed: str = fields.speed()
     capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
+
+    @property
+    def holds(self) -> bool:
+        """Never as declared: commands engage and release it."""
+        return False
 
     @property
     def law(self) -> str:  # type: ignore[override]
@@ -63,6 +73,11 @@ class Clutch(Constraint):
     ends: tuple[str, str] = fields.speeds()
     ratio: Expr = fields.scalar(1)
     capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
+
+    @property
+    def holds(self) -> bool:
+        """Never as declared: commands engage and release it."""
+        return False
 
     @property
     def law(self) -> str:  # type: ignore[override]

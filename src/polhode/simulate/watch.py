@@ -71,7 +71,9 @@ class Watch:
         many, engaged, group = len(self.gaps), board.rows.view("engaged"), board.rows.view("group")
         self._engaged(engaged[group[self.gaps]] > 0)
         self.rows.view("sign")[:many], self.rows.view("sign")[many:] = 1, board.rows.view("sign")
-        self.rows.places[0]["fresh"] = 1
+        places, met = self.rows.places[0], board.rows.places[0]
+        places["fresh"], places["cause"] = 1, met["cause"]
+        places["event"] = many + met["event"] - met["rows"] if met["cause"] == GUARD else 0
 
     def unwired_event(self) -> str | None:
         """The candidate whose gap closed, where it is not in the code."""
