@@ -52,7 +52,7 @@ POOR = 30.0  # the most that dependent speeds may grow by, in units of their ine
 _ZERO = as_expr(0)
 
 
-class NotEmbedded(ValueError):
+class NotEmbeddedError(ValueError):
     """A mode that has no equations of its own: why."""
 
 
@@ -67,22 +67,22 @@ class ModeProgram(Program):
         self.whole_program, self.modes = whole, tuple(rows)
         eq = whole.equations
         if eq.kinematics is not eq.kinematics.joints:
-            raise NotEmbedded("the equations are not in the speeds of the joints")
+            raise NotEmbeddedError("the equations are not in the speeds of the joints")
         if whole.stepping:
-            raise NotEmbedded("dampers of its joints are implicit in steps of Euler's method")
+            raise NotEmbeddedError("dampers of its joints are implicit in steps of Euler's method")
         _refuse_friction(self)
         model = _bilateral(whole, [i for i, mode in enumerate(rows) if mode == HELD])
         try:
             found = formulate(model, embed=True) if model.constraints else formulate(model, eq.method)
         except (ValueError, ZeroDivisionError) as error:
-            raise NotEmbedded(str(error)) from None
+            raise NotEmbeddedError(str(error)) from None
         super().__init__(Dynamics(found, {}))
         self._folded = dict(whole.dynamics.values)
         self.tau, self.work = whole.tau, whole.work
         self.x = vector([*found.q, *found.u, *found.z, *whole.x[len(whole.x) - len(whole.work) :]])
         repeated = found.kinematics.speeds.repeated if isinstance(found.kinematics, InSpeeds) else ()
         if self.reacting and len(repeated):
-            raise NotEmbedded("rows repeat others, so reactions are not determined")
+            raise NotEmbeddedError("rows repeat others, so reactions are not determined")
 
     # speeds
 
@@ -98,7 +98,7 @@ class ModeProgram(Program):
 
     @cached_property
     def _known(self) -> dict[Expr, Expr]:
-        quasi = {s: e for s, e in self.whole_program.equations.kinematics.quasi.items()}
+        quasi = self.whole_program.equations.kinematics.quasi
         found = {s: substitute(e, self.joint_speeds) for s, e in quasi.items()}
         return {s: e for s, e in (found | self.joint_speeds).items() if s is not e}
 
@@ -306,7 +306,7 @@ def _refuse_friction(program: ModeProgram) -> None:
     for i, (mode, law) in enumerate(zip(program.modes, laws_of(whole), strict=True)):
         if mode == SLIDES and law.kind == TANGENT and (law.of or law.size > 1):
             name = whole.constraints.names[i]
-            raise NotEmbedded(f"{name!r} slides, with friction that depends on a reaction")
+            raise NotEmbeddedError(f"{name!r} slides, with friction that depends on a reaction")
 
 
 def _bilateral(whole: Program, held: Sequence[int]) -> Model:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.equations.modes import ModeProgram, NotEmbedded, idle_rows, laws_of
+from polhode.equations.modes import ModeProgram, NotEmbeddedError, idle_rows, laws_of
 from polhode.equations.program import Program, program_of
 from polhode.graph import op_counts, vector
 from polhode.kernels.mode import EQUAL, HELD, OFF, SLIDES, TANGENT, UNILATERAL
@@ -169,7 +169,7 @@ class Automaton:
                 if rows not in made:
                     try:
                         made[rows] = ModeProgram(program, rows)
-                    except NotEmbedded as error:
+                    except NotEmbeddedError as error:
                         made[rows] = str(error)
             self._made[key] = made
         return self._made[key]
@@ -246,7 +246,7 @@ class Automaton:
         from polhode.view.graph import Edge, Node, draw
 
         nodes = []
-        for k, mode in enumerate(self.modes):
+        for mode in self.modes:
             active = [f"{name} {word}" for name, word in mode.words.items() if word not in (OPEN, RELEASED)]
             speeds = "1 speed" if len(mode.independent) == 1 else f"{len(mode.independent)} speeds"
             lines = [f"{speeds}, {mode.operations:,} operations"]

@@ -19,6 +19,7 @@ from polhode.kernels.mode import CLOSED, GUARD, OFF, OPENED, SLIPPED
 from polhode.kernels.stepping import EVENT, MORE
 
 from .simulation import Simulation
+from .switchboard import Switchboard
 from .switches import When, guard_of
 
 NARROW = 1e-11  # of the size that a row is measured by: this far below 0 is nothing yet
@@ -31,8 +32,8 @@ class Stage:
     """One mode of a run: its machine, and where its states and events are in those of the whole machine."""
 
     def __init__(self, run: StagedSimulation, program: ModeProgram) -> None:
-        self.run, self.program = run, program
-        guards = [guard_of(s, run.dynamics.equations) for s in run._switches if isinstance(s, When)]
+        self.run, self.program, self.board = run, program, run._board
+        guards = [guard_of(s, run.dynamics.equations) for s in run._modes.switches if isinstance(s, When)]
         self.watched, count = program.watch([value for value, _ in guards])
         self.machine = program.room((self.watched, count), run._machine)
         assert self.machine.switching is not None
@@ -43,8 +44,7 @@ class Stage:
 
     def enter(self) -> bool:
         """Begin at the state of the run; False where its choice of speeds is a poor one there."""
-        run, board, rows = self.run, self.run._board, self.rows
-        assert board is not None
+        run, board, rows = self.run, self.board, self.rows
         whole = run._machine
         engaged, group, reach2 = board.rows.view("engaged"), board.rows.view("group"), whole.constrained.view("reach2")  # type: ignore[union-attr]
         self._take()
@@ -67,8 +67,7 @@ class Stage:
     def _take(self) -> None:
         """Take over the state of the run, its parameters, directions and forces."""
         run, p = self.run, self.machine.p
-        whole, board = run._machine, run._board
-        assert board is not None
+        whole, board = run._machine, self.board
         self.x[:] = run._x[self.places]
         m, forces = len(self.program.modes), len(whole.tau)
         p[: whole.p.size] = whole.p
@@ -153,8 +152,7 @@ class Stage:
 
     def _pass_on(self) -> int:
         """Hand an event to the whole machine; MORE where it is only about the choice of speeds."""
-        board = self.run._board
-        assert board is not None
+        board = self.board
         which = int(self.rows.places[0]["event"])
         board.rows.view("sign")[:] = self.rows.view("sign")[self.own :]
         if which < self.own and self.program.ends[which][0] < 0:
@@ -174,46 +172,52 @@ class StagedSimulation(Simulation):
     programs : by what each row does; other modes are those of `Simulation`
     """
 
-    _programs: Mapping[tuple[int, ...], ModeProgram]
-
     def __init__(self, programs: Mapping[tuple[int, ...], ModeProgram], *args: Any, **given: Any) -> None:
-        self._programs, self._stages, self._stage = programs, {}, None
-        self._started = False
-        super().__init__(*args, **given)
-        self._started = True
-        if self._board is None and self._watch is None and len(self._program.constraints):
-            self._switched()
-        self._enter()
-
-    def _bind(self) -> None:
+        self._programs = programs
         self._stages: dict[tuple[int, ...], Stage] = {}
         self._stage: Stage | None = None
-        super()._bind()
-        if self._started:
-            self._enter()
+        self._entered: Switchboard | None = None  # that which the stages know
+        super().__init__(*args, **given)
+        modes = self._modes
+        if modes.board is None and modes.watch is None and len(self._program.constraints):
+            modes.need(self.t)
+            self._advance = self._taken()
 
-    def _select(self) -> None:
-        super()._select()
-        self._enter()
+    @property
+    def _board(self) -> Switchboard:
+        assert self._modes.board is not None
+        return self._modes.board
+
+    def _switch(self, happen: Callable[[], Any]) -> Any:
+        def happened() -> Any:
+            found, self._stage = happen(), None
+            self._entered = None
+            return found
+
+        return super()._switch(happened)
+
+    def _taken(self) -> Callable[[], int]:
+        if self._entered is not self._modes.board:
+            self._enter()
+        return super()._taken() if self._stage is None else self._stage.taken()
 
     def _enter(self) -> None:
         """Go on with the equations of the mode, where it has any of its own."""
-        self._stage = None
-        if self._board is not None and not self._light:
-            key = keyed(self._program, self._board.rows.view("mode"))
-            if key in self._programs and key not in self._stages:
-                self._stages[key] = Stage(self, self._programs[key])
-            if key in self._stages and self._stages[key].enter():
-                self._stage = self._stages[key]
-        self._advance = self._taken()
+        modes = self._modes
+        self._stage, self._entered = None, modes.board
+        self._stages = {key: stage for key, stage in self._stages.items() if stage.board is modes.board}
+        if modes.board is None or modes.light or modes.wired is not None:
+            return
+        key = keyed(self._program, modes.board.rows.view("mode"))
+        if key in self._programs and key not in self._stages:
+            self._stages[key] = Stage(self, self._programs[key])
+        if key in self._stages and self._stages[key].enter():
+            self._stage = self._stages[key]
 
     def _leave(self) -> None:
         """Go on with the whole machine, until another mode is entered."""
         self._stage, self._now.rated = None, 0
         self._advance = self._taken()
-
-    def _taken(self) -> Callable[[], int]:
-        return super()._taken() if self._stage is None else self._stage.taken()
 
 
 def keyed(program: Program, rows: np.ndarray) -> tuple[int, ...]:

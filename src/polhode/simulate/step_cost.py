@@ -1,8 +1,8 @@
 """What a step costs in each mode, and a switch to it: operations, and times as measured here.
 
 Measured in native code, after it was called often enough to be loaded: the loop is called for one step at a
-time, from the same state again and again, and `resolve` for a switch. The worst is what was seen, not a bound: page faults,
-other programs and a clock that the processor changes come on top, and the steps of an adaptive method may be
+time, from the same state again and again, and `resolve` for a switch. The worst is what was seen, not a bound: page
+faults, other programs and a clock that the processor changes come on top, and the steps of an adaptive method may be
 many. A loop at 1 kHz needs the worst step, and the worst switch, well below 1 ms.
 
 The state is that which is given, moved to where what holds in a mode is closed.
@@ -25,7 +25,6 @@ from polhode.kernels.switch import adopt, resolve
 from polhode.trajectory.events import OPEN, RELEASED
 
 from .automaton import Automaton, Mode
-from .simulation import Simulation
 from .stages import Stage, StagedSimulation
 
 WARM = 50  # calls that are not counted
@@ -65,7 +64,7 @@ class StepCosts(tuple[StepCost, ...]):
 
     def __str__(self) -> str:
         head = ("mode", "operations", "step", "worst", "loop for all", "worst", "switch", "worst", "in steps")
-        rows = [head]
+        rows: list[tuple[str, ...]] = [head]
         for cost in self:
             times = (cost.median, cost.worst, cost.general, cost.general_worst, cost.switch, cost.switch_worst)
             own = "" if cost.mode.program is not None else " (*)"
@@ -107,8 +106,7 @@ def step_cost(
 
 def _measured(automaton: Automaton, mode: Mode, q: Any, u: Any, repeats: int, given: dict[str, Any]) -> StepCost:
     run = automaton.simulation(q, u, **given)
-    if run._board is None:
-        run._wake()
+    run._modes.need(run.t)
     _close(run, mode)
     general = _steps(run, lambda: _general(run, mode), repeats)
     own = (
@@ -123,15 +121,13 @@ def _measured(automaton: Automaton, mode: Mode, q: Any, u: Any, repeats: int, gi
     )  # fmt: skip
 
 
-def _close(run: Simulation, mode: Mode) -> None:
+def _close(run: StagedSimulation, mode: Mode) -> None:
     """Move the state to where the rows that hold in a mode are closed, and latches are tied as they are."""
     program, machine, x = run._program, run._machine, run._x
     if program.capture is not None:
         first = int(machine.switching.places[0]["captured_at"])  # type: ignore[union-attr]
         machine.p[first:] = program.capture(np.array([run.t]), x, machine.p)
-    held = np.array(
-        [m == HELD and h for m, h in zip(mode.rows, program.constraints.holonomic, strict=True)], dtype=bool
-    )
+    held = (np.array(mode.rows) == HELD) & np.array(program.constraints.holonomic, dtype=bool)
     start = x.copy()
     for _ in range(30):
         phi, J, _, _ = program.assembled(run.t, x, machine.p, True)
@@ -145,10 +141,9 @@ def _close(run: Simulation, mode: Mode) -> None:
         x[:] = start
 
 
-def _force(run: Simulation, mode: Mode) -> None:
+def _force(run: StagedSimulation, mode: Mode) -> None:
     """Have the rows of a mode hold, and nothing end it."""
     board = run._board
-    assert board is not None
     rows = board.rows
     rows.view("mode")[:] = mode.rows
     rows.view("engaged")[:] = 0
@@ -158,12 +153,12 @@ def _force(run: Simulation, mode: Mode) -> None:
     adopt(run._machine)
 
 
-def _general(run: Simulation, mode: Mode) -> tuple[Callable[[], int], np.ndarray]:
+def _general(run: StagedSimulation, mode: Mode) -> tuple[Callable[[], int], np.ndarray]:
     _force(run, mode)
     recording, machine = run._recording, run._machine
     idle = not any(mode.rows)
-    if idle and run._watch is not None:
-        machine = run._watch.machine
+    if idle and run._modes.watch is not None:
+        machine = run._modes.watch.machine
         machine.switching.view("way")[:] = 2  # type: ignore[union-attr]
     return advance.bind(run._chosen, machine, run._record, run._x, recording.t, recording.x, run._room), run._x
 
@@ -189,10 +184,10 @@ def _seconds(call: Callable[[], int]) -> float:
 
 
 def _steps(
-    run: Simulation, made: Callable[[], tuple[Callable[[], int], np.ndarray]], repeats: int
+    run: StagedSimulation, made: Callable[[], tuple[Callable[[], int], np.ndarray]], repeats: int
 ) -> tuple[float, float]:
     """The median and the longest time of a step from the state now, s."""
-    sizes, laws = run._board.rows.view("size").copy(), run._board.rows.view("engaged").copy()  # type: ignore[union-attr]
+    sizes, laws = run._board.rows.view("size").copy(), run._board.rows.view("engaged").copy()
     x0, t0 = run._x.copy(), run._now.t
     loop, x = made()
     start, now = x.copy(), run._now
@@ -202,14 +197,13 @@ def _steps(
         now.t, now.row, now.rated, now.stop, now.budget = t0, 0, 0, np.inf, 1
         times[max(k, 0)] = _seconds(loop)
     now.t, now.row, now.rated, run._x[:] = t0, 0, 0, x0
-    run._board.rows.view("size")[:], run._board.rows.view("engaged")[:] = sizes, laws  # type: ignore[union-attr]
+    run._board.rows.view("size")[:], run._board.rows.view("engaged")[:] = sizes, laws
     return float(np.median(times)), float(times.max())
 
 
-def _switches(run: Simulation, mode: Mode, repeats: int) -> tuple[float, float]:
+def _switches(run: StagedSimulation, mode: Mode, repeats: int) -> tuple[float, float]:
     """The median and the longest time of a switch from nothing engaged to a mode, s."""
     board = run._board
-    assert board is not None
     rows, machine = board.rows, run._machine
     wanted = np.array([mode.words.get(name, RELEASED) not in (OPEN, RELEASED) for name in board.names], dtype=np.int64)
     x0 = run._x.copy()
@@ -217,7 +211,7 @@ def _switches(run: Simulation, mode: Mode, repeats: int) -> tuple[float, float]:
     _, J, _, _ = run._program.assembled(run.t, x0, machine.p, False)
     moving[run._u] += -0.1 * J[np.array(mode.rows) != OFF].sum(axis=0)  # what is to hold approaches
     times = np.zeros(repeats)
-    bound = resolve.bind(machine, float(run.t), run._x)
+    bound = resolve.bind(machine, run._record, run._x)
     for k in range(-WARM, repeats):
         run._x[:] = moving
         rows.view("mode")[:], rows.view("engaged")[:], rows.view("wanted")[:] = 0, 0, wanted

@@ -45,7 +45,7 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str, path: Any = N
     spoken = len(pairs) <= WORDS
     beside = max((len(_said(edge)) for edge in edges), default=0) * 0.075 + 0.7 if spoken else _GAP
     at, size = _placed(nodes, edges, width, heights, (beside, 1.35 if spoken else 0.95))
-    size = np.maximum(size, (4.5, 0.0)) + (0.6, 0.9 if spoken else 1.0 + 0.22 * -(-len(about) // 4))
+    size = np.maximum(size, (4.5, 0.0)) + np.array((0.6, 0.9 if spoken else 1.0 + 0.22 * -(-len(about) // 4)))
     figure = _figure(matplotlib, size, target is None)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(-size[0] / 2, size[0] / 2)
@@ -164,6 +164,6 @@ def _line(
 def _border(at: np.ndarray, to: np.ndarray, width: float, height: float, level: bool) -> np.ndarray:
     """Where a line to another box leaves this one: in the middle of a side, or nearer to where it leads."""
     if level:
-        return at + (np.sign(to[0] - at[0]) * (width / 2 + 0.03), 0.0)
+        return np.array([at[0] + np.sign(to[0] - at[0]) * (width / 2 + 0.03), at[1]])
     shift = np.clip((to[0] - at[0]) * 0.12, -0.4 * width, 0.4 * width)
-    return at + (shift, np.sign(to[1] - at[1]) * (height / 2 + 0.03))
+    return np.array([at[0] + shift, at[1] + np.sign(to[1] - at[1]) * (height / 2 + 0.03)])

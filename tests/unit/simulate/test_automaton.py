@@ -90,7 +90,8 @@ CASES: dict[str, Any] = {
         rotors(capacity=1.2), None, [10, -1], 20.0, {"switches": ph.at(1.0, engage="clutch")},
     ),
     "lock of an arm": lambda: (
-        arm(), [0.3, 0.7], [1.0, -2.0], 2.0, {"switches": [ph.at(0.4, engage="lock"), ph.when("a", -1, release="lock")]},
+        arm(), [0.3, 0.7], [1.0, -2.0], 2.0,
+        {"switches": [ph.at(0.4, engage="lock"), ph.when("a", -1, release="lock")]},
     ),
     "pendulum that rests on its stop": lambda: (pendulum(), [1.2], None, 3.0, {}),
     "pendulum with a stop": lambda: (pendulum(0.6), [1.2], None, 4.0, {}),
