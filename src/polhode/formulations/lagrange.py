@@ -13,10 +13,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from polhode.graph import Expr, Matrix, diff_along, gradient, jacobian, mirrored, sqrt, substitute, vector
+from polhode.graph import (
+    Expr,
+    Matrix,
+    diff_along,
+    gradient,
+    jacobian,
+    maximum,
+    mirrored,
+    sqrt,
+    substitute,
+    symbol,
+    vector,
+    zeros,
+)
 from polhode.kinematics import Kinematics
+from polhode.kinematics.compliant import rubbing, stop_depths, taut
+from polhode.kinematics.constraints import touch_of
 from polhode.kinematics.loads import elastic_energy, speed_forces, spring_energy
-from polhode.model import MarkerWrench, SpringDamper
+from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, SpringDamper
 
 from .terms import Terms
 
@@ -72,6 +87,28 @@ def _applied(kin: Kinematics) -> Matrix:
             p_AB = kin.pose(force.ends[1]).p - kin.pose(force.ends[0]).p
             rate: Expr = diff_along(sqrt(p_AB @ p_AB), kin.q, kin.u)
             Q = Q - gradient(rate, kin.u) * (force.damping * rate)
+        elif isinstance(force, Compliant):
+            Q = Q + _yielding(kin, force)
     for name, law in speed_forces(kin):
         Q = Q + gradient(kin.named_speed(name), kin.u) * law
     return substitute(Q, kin.quasi)  # force laws are written in the speeds of the model
+
+
+def _yielding(kin: Kinematics, force: Compliant) -> Matrix:
+    """What a contact, stop or rope does beside its elastic force, which the energy has: along its depth, and across."""
+    Q, depths = zeros(len(kin.u)), []
+    if isinstance(force, CompliantStop):
+        depths = [depth for depth, _ in stop_depths(force)]
+        ways = [symbol(force.coordinate) * -sign for _, sign in stop_depths(force)]
+    elif isinstance(force, CompliantRope):
+        l = taut(kin, force)[1]
+        depths, ways = [l - force.length], [l]
+    elif isinstance(force, CompliantContact):
+        at = touch_of(kin, force.marker, force)
+        depths, ways = [maximum(-at.height, 0)], [-at.height]
+        rate = diff_along(ways[0], kin.q, kin.u)
+        Q = Q + jacobian(at.slip, kin.u).T @ rubbing(force, at, force.push(depths[0], rate))
+    for depth, way in zip(depths, ways, strict=True):
+        rate = diff_along(way, kin.q, kin.u)
+        Q = Q - gradient(rate, kin.u) * (force.push(depth, rate) - force.elastic(depth))
+    return Q

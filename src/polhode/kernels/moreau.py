@@ -230,7 +230,8 @@ def _carried(h: Any, w: Any, many: int, size: float) -> int:
     for a in range(many):
         i = which[a]
         brake = kinds[a] == TANGENT and w.whole[v.of + i] < 0 and w.whole[v.size + i] > 0
-        c[i] = float((kinds[a] == UNILATERAL and lam[i] > 0.0) or brake)
+        if brake or (kinds[a] == UNILATERAL and lam[i] > 0.0):
+            c[i] = 1.0
     many = 0
     for i in range(s.rows):
         if c[i] > 0.0:

@@ -31,6 +31,7 @@ from polhode.graph import (
 from polhode.model import (
     Brake,
     Clutch,
+    CompliantContact,
     Constraint,
     Contact,
     Coupling,
@@ -318,8 +319,25 @@ def _relation(kin: Kinematics, relation: Relation) -> Row:
     return Row("", None, substitute(relation.value, kin.quasi))
 
 
-def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:
-    """The height of the lowest point, and the velocity of its material against the ground.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """The lowest point of a body above a plane, in the world.
+
+    n      : the normal of the plane
+    height : of the point
+    down   : to it from the marker of the body; lever : from that of the ground
+    slip   : velocity of its material against the ground
+    """
+
+    n: Matrix
+    height: Expr
+    down: Matrix
+    lever: Matrix
+    slip: Matrix
+
+
+def touch_of(kin: Motion, marker: str, touch: Rolling | Contact | CompliantContact) -> Touch:
+    """Where a body touches the ground, or would.
 
     side = axis x n, of length cos(lean), keeps its digits where a disc is nearly flat.
     """
@@ -334,13 +352,17 @@ def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> lis
         side = cross(axis, n)
         upright = sqrt(side @ side)
         fall, down = radius * upright, cross(axis, side) * (radius / upright)
-    lowest = body.p + down
+    lever = body.p + down - ground.p
     V, G = kin.velocity(marker), kin.velocity(touch.ground)
-    slip = V.v + cross(V.w, down) - G.v - cross(G.w, lowest - ground.p)
-    height = n @ (body.p - ground.p) - fall
+    slip = V.v + cross(V.w, down) - G.v - cross(G.w, lever)
+    return Touch(n=n, height=n @ (body.p - ground.p) - fall, down=down, lever=lever, slip=slip)
+
+
+def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:
+    """The height of the lowest point, and the velocity of its material against the ground."""
+    at, R_WG = touch_of(kin, marker, touch), kin.pose(touch.ground).R
     (_, V_B), (_, V_G) = _apart(kin, marker, touch.ground)
-    lever = ground.R.T @ (lowest - ground.p)
-    swept = () if touch.radius is None else V_B.w * radius
-    moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, lever)])
-    rows = [Row(f"slip {a}", None, ground.R[:, k] @ slip, moves) for k, a in enumerate("xy")]
-    return [Row("height", height, n @ slip, moves), *rows]
+    swept = () if touch.radius is None else V_B.w * touch.radius
+    moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, R_WG.T @ at.lever)])
+    rows = [Row(f"slip {a}", None, R_WG[:, k] @ at.slip, moves) for k, a in enumerate("xy")]
+    return [Row("height", at.height, at.n @ at.slip, moves), *rows]

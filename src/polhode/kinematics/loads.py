@@ -10,6 +10,7 @@ from polhode.graph import Expr, Matrix, as_expr, gradient, matrix, sqrt, symbol,
 from polhode.model import MarkerWrench, Model, Potential, SpeedForce, SpringDamper
 from polhode.spatial import Pose, Wrench
 
+from .compliant import compliant_energy, compliant_loads, stop_forces
 from .motion import Motion
 from .tree import Kinematics
 
@@ -29,8 +30,8 @@ def elastic_energy(kin: Motion) -> Expr:
 
 
 def spring_energy(kin: Motion) -> Expr:
-    """Potential energy of the springs between markers, k (l - length)^2 / 2."""
-    total = as_expr(0)
+    """Potential energy of the springs between markers, k (l - length)^2 / 2, and of contacts that yield."""
+    total = compliant_energy(kin)
     for force in kin.model.forces:
         if isinstance(force, SpringDamper) and force.stiffness != 0:
             p_AB = kin.pose(force.ends[1]).p - kin.pose(force.ends[0]).p
@@ -89,6 +90,8 @@ def applied_forces(kin: Kinematics) -> Matrix:
             pull = _pull(kin, force)
             _press(kin, wrenches, force.ends[0], pull, zeros(3), in_world=True)
             _press(kin, wrenches, force.ends[1], -pull, zeros(3), in_world=True)
+    for marker, torque, pushed in compliant_loads(kin):
+        _press(kin, wrenches, marker, pushed, torque, in_world=True)
     for k in reversed(range(len(wrenches))):
         link = kin.links[k]
         if link.parent >= 0:
@@ -100,8 +103,11 @@ def applied_forces(kin: Kinematics) -> Matrix:
     index = {u.value: i for i, u in enumerate(kin.u)}
     for name, law in speed_forces(kin):
         Q[index[name]] = Q[index[name]] + law
-    energy = elastic_energy(kin)
-    return vector(Q) if energy == 0 else vector(Q) - kin.pulled(gradient(energy, kin.q))
+    on_q, energy = [as_expr(0)] * len(kin.q), elastic_energy(kin)
+    for i, push in stop_forces(kin):
+        on_q[i] = on_q[i] + push
+    along: Matrix = vector(on_q) - gradient(energy, kin.q) if energy != 0 else vector(on_q)
+    return vector(Q) if along == zeros(len(on_q)) else vector(Q) + kin.pulled(along)
 
 
 def _press(kin: Kinematics, wrenches: list[Wrench], marker: str, force: Matrix, torque: Matrix, in_world: bool) -> None:

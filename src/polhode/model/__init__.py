@@ -2,6 +2,7 @@
 
 from .body import WORLD, Body, Marker
 from .builder import Builder
+from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
 from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
@@ -21,6 +22,10 @@ __all__ = [
     "Brake",
     "Builder",
     "Clutch",
+    "Compliant",
+    "CompliantContact",
+    "CompliantRope",
+    "CompliantStop",
     "Constraint",
     "Contact",
     "Coupling",

@@ -151,18 +151,9 @@ class Model:
             bounds = [x if x is not None and abs(x) < float("inf") else None for x in (limit.lower, limit.upper)]
             if bounds != [None, None]:
                 low, high = (None if x is None else as_expr(x) for x in bounds)
-                zero = as_expr(0)
-                found.append(
-                    Stop(
-                        name=f"limit of {name}",
-                        coordinate=name,
-                        lower=low,
-                        upper=high,
-                        restitution=zero,
-                        restitution_law="newton",
-                        active=True,
-                    )
-                )
+                given: dict[str, Any] = {"name": f"limit of {name}", "coordinate": name, "lower": low, "upper": high}
+                given |= {"restitution": as_expr(0), "restitution_law": "newton", "active": True}
+                found.append(Stop(**given, stiffness=None, damping=None, dissipation=None, exponent=None))
         return tuple(found)
 
     @property

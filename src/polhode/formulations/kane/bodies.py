@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, sqrt, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, maximum, sqrt, zeros
 from polhode.kinematics import Motion
-from polhode.model import TIME, MarkerWrench, Part, SpringDamper
+from polhode.kinematics.compliant import rubbing, taut
+from polhode.kinematics.constraints import touch_of
+from polhode.model import TIME, CompliantContact, CompliantRope, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
 from polhode.spatial import Inertia
 
@@ -115,6 +117,21 @@ def active(kin: Motion) -> Iterator[Load]:
             pull = _tension(kin, force)
             for end, sign in zip(force.ends, (1, -1), strict=True):
                 yield end, "world", zeros(3), pull * sign
+        elif isinstance(force, CompliantRope):
+            p_AB, l = taut(kin, force)
+            pull = p_AB * (force.push(l - force.length, _rate(kin, l)) / l)
+            for end, sign in zip(force.ends, (1, -1), strict=True):
+                yield end, "world", zeros(3), pull * sign
+        elif isinstance(force, CompliantContact):
+            at = touch_of(kin, force.marker, force)
+            lam = force.push(maximum(-at.height, 0), -_rate(kin, at.height))
+            F = at.n * lam + rubbing(force, at, lam)
+            yield force.marker, "world", cross(at.down, F), F
+            yield force.ground, "world", cross(at.lever, -F), -F
+
+
+def _rate(kin: Motion, e: Expr) -> Expr:
+    return diff_along(e, [*kin.q, TIME], [*kin.q_dot, as_expr(1)])
 
 
 def _tension(kin: Motion, spring: SpringDamper) -> Matrix:
@@ -126,5 +143,5 @@ def _tension(kin: Motion, spring: SpringDamper) -> Matrix:
     l: Expr = sqrt(p_AB @ p_AB)
     tension = spring.stiffness * (l - spring.length)
     if spring.damping != 0:
-        tension = tension + spring.damping * diff_along(l, [*kin.q, TIME], [*kin.q_dot, as_expr(1)])
+        tension = tension + spring.damping * _rate(kin, l)
     return p_AB * (tension / l)

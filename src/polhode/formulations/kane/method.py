@@ -33,6 +33,7 @@ from polhode.graph import (
 )
 from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
+from polhode.kinematics.compliant import stop_forces
 from polhode.kinematics.loads import elastic_energy, speed_forces
 from polhode.model import TIME
 
@@ -181,6 +182,8 @@ class Kane(Choice):
             total = total + V_r.T @ vector([*torque, *force])
         for name, law in speed_forces(kin):
             total = total + gradient(kin.named_speed(name), kin.u) * law
+        for i, push in stop_forces(kin):
+            total = total + gradient(kin.q_dot[i], kin.u) * push
         energy = elastic_energy(kin)
         if energy != 0:
             total = total - kin.pulled(gradient(energy, kin.q))
