@@ -74,7 +74,7 @@ def test_the_inertia_is_glocker_s(toy: ph.Dynamics) -> None:
         [mS * lM, JM + mS * lM**2, mS * lM * lG],
         [mS * lG, mS * lM * lG, JS + mS * lG**2],
     ]
-    assert M == pytest.approx(np.array(expected), rel=1e-12)
+    assert pytest.approx(np.array(expected), rel=1e-12) == M
 
 
 def limit(x: np.ndarray) -> float:
