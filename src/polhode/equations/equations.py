@@ -136,7 +136,7 @@ class Equations:
 
     @cached_property
     def Q(self) -> Matrix:
-        """Generalised forces of the model's springs, dampers, friction and other laws, (nu,)."""
+        """Generalised forces of the model's springs, dampers, smoothed friction and other laws, (nu,)."""
         return _readable(self.terms.forces())
 
     @property
