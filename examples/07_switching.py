@@ -13,14 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 import polhode as ph
-from polhode.graph import op_counts
 
 console = Console(highlight=False)
 L2, L3 = 0.9, 0.12  # from the back wheels to the caster, and from its axis to its wheel
 WHEELS = ["back wheels", "front wheel"]
 
 
-def cart(stuck: bool = False) -> ph.Model:
+def cart() -> ph.Model:
     build = ph.Builder("shopping cart")
     build.body("basket", joint=ph.planar("z", name="at"), mass=20, com=(0.5, 0, 0), inertia=(1, 1, 2))
     build.body("caster", parent="basket", at=(L2, 0, 0), joint=ph.revolute("z", name="q4"), mass=1, com=(-L3, 0, 0))
@@ -28,33 +27,34 @@ def cart(stuck: bool = False) -> ph.Model:
     build.marker("wheel", body="caster", at=(-L3, 0, 0))
     build.knife_edge("handle", axis="y", name="back wheels")
     build.knife_edge("wheel", axis="y", name="front wheel")
-    build.lock("q4", name="stuck", active=stuck)
+    build.lock("q4", name="stuck", active=False)
     return build.build()
 
 
-def formulated(model: ph.Model, embed: list[str] | bool) -> ph.Equations:
+def formulated(model: ph.Model) -> ph.Equations:
     """(51) to (53): the speed of the handle, the turning of the basket and of the caster."""
     plain = ph.formulate(model)
     forward = plain.velocity("handle", axes="marker")[3]
     speeds = {"u1": forward, "u2": plain.velocity("basket")[2], "u3": plain.velocity("caster")[2]}
-    return ph.formulate(model, speeds=speeds, embed=embed)
+    return ph.formulate(model, speeds=speeds, embed=WHEELS)
 
 
-def show_modes(free: ph.Equations, stuck: ph.Equations) -> None:
-    table = Table("mode", "independent speeds", "operations of M and c", "rows that hold")
-    for name, eq, rows in (("free", free, WHEELS), ("stuck", stuck, [*WHEELS, "stuck"])):
-        operations = sum(op_counts([*eq.M.entries, *eq.c]).values())
-        table.add_row(name, ", ".join(map(str, eq.u)), str(operations), ", ".join(rows))
+def show_modes(picture: Path) -> None:
+    """The finite state machine of section 4: each mode with embedded equations of its own."""
+    machine = ph.formulate(cart()).compile().automaton(over=["stuck"])
+    table = Table("mode", "independent speeds", "operations")
+    for mode in machine.modes:
+        table.add_row(mode.title, ", ".join(map(str, mode.independent)), str(mode.operations))
     console.print(table)
+    machine.plot(picture)
 
 
 def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="polhode-"))
-    free, stuck = formulated(cart(), WHEELS), formulated(cart(stuck=True), True)
-    show_modes(free, stuck)
+    show_modes(folder / "modes.png")
 
     # pushed forward and turned to and fro; the caster sticks at 2.5 s, where it is turned, and comes free at 5.5 s
-    dyn = free.compile()
+    dyn = formulated(cart()).compile()
     switches = [ph.at(2.5, engage="stuck"), ph.at(5.5, release="stuck")]
     push = {"u1": "4 - 3*u1", "u2": "6*sin(2*t) - 4*u2"}
     traj = ph.simulate(dyn, {"q4": 0.3}, {"u1": 1.0}, 8.0, tau=push, switches=switches, reacting=True)
@@ -71,7 +71,8 @@ def main() -> None:
 
     traj.plot(["at_angle", "q4", "u1", "u2", "tau_u2", "reaction stuck"], folder / "cart.png")
     traj.animate(folder / "cart.html")
-    console.print(f"[bold]Open {folder / 'cart.html'} in a browser; {folder / 'cart.png'} shows the switches.[/bold]")
+    console.print(f"[bold]Open {folder / 'cart.html'} in a browser.[/bold]")
+    console.print(f"{folder / 'cart.png'} shows the switches, {folder / 'modes.png'} the graph of modes.")
 
 
 if __name__ == "__main__":
