@@ -1,4 +1,4 @@
-"""Contacts and brakes against MuJoCo, whose constraints are soft: as near as a short step and hard settings bring it."""
+"""Contacts and brakes against MuJoCo, whose constraints are soft: as near as short steps and hard settings come."""
 
 import numpy as np
 import pytest
@@ -46,8 +46,8 @@ def test_a_ball_at_rest_weighs_what_it_does_in_mujoco():
     build.body("ball", joint=ph.prismatic("z", name="z"), mass=2.0)
     build.contact("ball", shape="sphere", radius=0.1, name="floor")
     traj = ph.simulate(ph.formulate(build.build()).compile(), {"z": 0.15}, None, 0.6, reacting=True)
-    model, data = run(f"""<geom type="plane" size="9 9 1" {HARD}/><body pos="0 0 0.15"><joint type="slide" axis="0 0 1"/>
-        <geom type="sphere" size="0.1" mass="2" {HARD}/></body>""", 0.6)  # fmt: skip
+    model, data = run(f"""<geom type="plane" size="9 9 1" {HARD}/><body pos="0 0 0.15">
+        <joint type="slide" axis="0 0 1"/><geom type="sphere" size="0.1" mass="2" {HARD}/></body>""", 0.6)  # fmt: skip
     force = np.zeros(6)
     mujoco.mj_contactForce(model, data, 0, force)
     assert traj.reactions[-1][0] == pytest.approx(2 * G, rel=1e-9)
