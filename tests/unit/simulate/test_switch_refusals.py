@@ -1,0 +1,46 @@
+"""Switches that cannot be are refused, and leave everything as it was; bounds at 0 are bounds."""
+
+import numpy as np
+import pytest
+
+import polhode as ph
+from polhode.simulate import SwitchError
+
+
+def sliding(**stop):
+    build = ph.Builder("sliding", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("z", name="z"), mass=1)
+    build.stop("z", name="stop", **stop)
+    return ph.formulate(build.build()).compile()
+
+
+@pytest.mark.parametrize(("stop", "z", "speed"), [({"lower": 0.0}, 0.1, -0.2), ({"upper": 0.0}, -0.1, 0.2)])
+def test_a_stop_at_0_is_reached(stop, z, speed):
+    traj = ph.simulate(sliding(**stop), {"z": z}, {"z_dot": speed}, 1.0)
+    assert traj.events[1].time == pytest.approx(0.5, abs=1e-12)
+    assert traj["z"][-1] == pytest.approx(0, abs=1e-12)
+    assert traj.events[1].lost == pytest.approx(0.02, abs=1e-12)
+
+
+def test_a_stop_is_not_engaged_beyond_its_bound():
+    sim = ph.Simulation(sliding(lower=0.0, active=False), {"z": -0.5}, {"z_dot": -0.2})
+    mode = sim.mode
+    with pytest.raises(SwitchError, match=r"'stop' cannot be engaged at t = 0 s: the position is 0.5 beyond"):
+        sim.engage("stop")
+    assert (sim.q[0], sim.u[0]) == (-0.5, -0.2)
+    assert sim.mode == mode
+    sim.run(1.0)
+    assert sim.q[0] == pytest.approx(-0.7, abs=1e-12)
+
+
+def test_a_loop_that_is_open_leaves_what_else_was_asked_for_as_it_was():
+    build = ph.Builder("two", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("b", joint=ph.prismatic("x", name="y"), mass=1)
+    build.loop("a", "b", "point", name="loop", active=False)
+    build.brake("x_dot", name="brake", active=False)
+    sim = ph.Simulation(ph.formulate(build.build()).compile(), {"x": 1.0}, {"x_dot": 1.0})
+    with pytest.raises(SwitchError, match="'loop' cannot be engaged"):
+        sim.engage("loop", "brake")
+    assert set(sim.mode.values()) == {"released"}
+    assert np.array_equal(sim.u, [1.0, 0.0])
