@@ -193,7 +193,8 @@ def switches(console: Any) -> None:
 
         seconds = _best({"": command})[""] / 400
         table.add_row(
-            str(count), f"{cost.general * 1e6:.2f} us", f"{cost.switch * 1e6:.2f} us", f"{cost.switch / cost.general:.1f}",
+            str(count), f"{cost.general * 1e6:.2f} us", f"{cost.switch * 1e6:.2f} us",
+            f"{cost.switch / cost.general:.1f}",
             f"{seconds * 1e6:.1f} us", f"{seconds / cost.general:.1f}",
         )  # fmt: skip
     console.print(table)
