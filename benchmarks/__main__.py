@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints."""
+"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints, switches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, robots, simulation
+from . import chains, constrained, derivation, robots, simulation, switching
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
-PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation", "constrained"]
+PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation", "constrained", "switching"]
 console = Console(width=120)
 
 
@@ -165,6 +165,8 @@ def main() -> None:
         simulation.table(console)
     if options.only in (None, "constrained"):
         constrained.table(console, options.against)
+    if options.only in (None, "switching"):
+        switching.table(console)
 
 
 if __name__ == "__main__":

@@ -54,10 +54,12 @@ def is_whole(left: Array, had: Array, rho2: Array, solved: Array, geometric: Arr
 @helper
 def make_responses(
     J: Array, j_start: Array, j_index: Array, L: Array, l_start: Array, l_index: Array, order: Array,
-    pivots: Array, b_start: Array, b_index: Array, row: Array, B: Array, W: Array,
+    pivots: Array, b_start: Array, b_index: Array, row: Array, B: Array, W: Array, wanted: Array, every: bool,
 ) -> None:  # fmt: skip
-    """Write B = D^-1 L^-1 J^T and W = J M^-1 J^T; row (n,) is room."""
+    """Write B = D^-1 L^-1 J^T and W = J M^-1 J^T, of the rows that are wanted, not 0, or of all; row (n,) is room."""
     for i in range(len(W)):
+        if not (every or wanted[i]):
+            continue
         for j in range(row.size):
             row[j] = 0.0
         for e in range(j_start[i], j_start[i + 1]):
@@ -66,10 +68,11 @@ def make_responses(
         for e in range(b_start[i], b_start[i + 1]):
             B[e] = row[b_index[e]] / pivots[b_index[e]]
         for k in range(i + 1):
-            total = 0.0
-            for e in range(b_start[k], b_start[k + 1]):
-                total += B[e] * row[b_index[e]]
-            W[i, k] = W[k, i] = total
+            if every or wanted[k]:
+                total = 0.0
+                for e in range(b_start[k], b_start[k + 1]):
+                    total += B[e] * row[b_index[e]]
+                W[i, k] = W[k, i] = total
 
 
 @helper

@@ -29,8 +29,8 @@ from .condense import complete, condense, pick
 from .kernel import helper, inlined, kernel
 from .machine import CONTROL, FACTORS, FLOW, GUARDS, LAWS, NOT_FINITE, OK, SINGULAR, bring_to_length, rates
 from .mode import EQUAL, GUARD, HELD, OFF, SLIDES, STEPPED, TANGENT, UNILATERAL
+from .responses import ALL, free_response
 from .responses import factor as factor_at
-from .responses import free_response
 from .settle import measure, settle
 from .sliding import spread
 from .stepping import Array, Room, copy, fill, first_bad
@@ -156,7 +156,7 @@ def _freed(m: Any, h: Any, w: Any, size: float, x: Array, y: Array, free: Array)
     if not s.nearby:
         return False
     lam = part(w.real, v.lam, s.rows)
-    free_response(h, free, part(w.real, v.r, s.rows))
+    free_response(h, free, part(w.real, v.r, s.rows), part(w.whole, v.mode, s.rows), ALL)
     fill(lam, 0.0)
     spread(h, lam, free)
     for j in range(m.nu):
@@ -411,7 +411,7 @@ def impose(m: Any, runs: Array, x: Array) -> int:
         status = OK if s.nearby else SINGULAR
     if status != OK:
         return int(status)
-    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows), part(w.whole, v.mode, s.rows), ALL)
     invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
     touching(h, w)
     collide(h, w, t, u)

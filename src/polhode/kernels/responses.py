@@ -19,6 +19,8 @@ from .rows import mark
 from .stepping import copy, fill
 from .views import part, square
 
+HOLDING, ACTING, ALL = 1, 2, 3  # rows that W is known of: those that hold, those that also slide, all
+
 
 @inlined
 def factor(m: Any, h: Any, x: np.ndarray) -> None:
@@ -67,26 +69,26 @@ def room_of(h: Any, F: int, lam: int, chosen: int) -> Any:
 
 
 @helper
-def know(h: Any) -> None:
-    """Have W and B = D^-1 L^-1 J^T of the factors at hand."""
+def know(h: Any, wanted: np.ndarray, level: int) -> None:
+    """Have W and B = D^-1 L^-1 J^T of the factors at hand, for the rows that are wanted: see HOLDING."""
     s = h.places[0]
-    if s.known:
+    if s.known >= level:
         return
     make_responses(
         part(h.real, s.f_J, s.j_entries), part(h.whole, s.j_start, s.rows + 1), part(h.whole, s.j_index, s.j_entries),
         part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1), part(h.whole, s.l_index, s.l_entries),
         part(h.whole, s.order, s.n), part(h.real, s.pivots, s.n), part(h.whole, s.b_start, s.rows + 1),
         part(h.whole, s.b_index, s.b_entries), part(h.real, s.step, s.n), part(h.real, s.B, s.b_entries),
-        square(h.real, s.W, s.rows, s.rows),
+        square(h.real, s.W, s.rows, s.rows), wanted, level == ALL,
     )  # fmt: skip
-    s.known = 1
+    s.known = level
 
 
 @helper
-def free_response(h: Any, g: np.ndarray, r: np.ndarray) -> None:
-    """g = D^-1 L^-1 b, from which motions without reactions follow, and r = J M^-1 b + gamma of all rows."""
+def free_response(h: Any, g: np.ndarray, r: np.ndarray, wanted: np.ndarray, level: int) -> None:
+    """g = D^-1 L^-1 b, from which motions without reactions follow, and r = J M^-1 b + gamma of the rows wanted."""
     s = h.places[0]
-    know(h)
+    know(h, wanted, level)
     copy(part(h.real, s.f_b, s.n), g)
     L, start_l = part(h.real, s.L, s.l_entries), part(h.whole, s.l_start, s.n + 1)
     halve(L, start_l, part(h.whole, s.l_index, s.l_entries), part(h.whole, s.order, s.n), g)
@@ -97,6 +99,8 @@ def free_response(h: Any, g: np.ndarray, r: np.ndarray) -> None:
     )
     gamma, pivots = part(h.real, s.f_gamma, s.rows), part(h.real, s.pivots, s.n)
     for i in range(s.rows):
+        if not (level == ALL or wanted[i]):
+            continue
         r[i] = gamma[i]
         for e in range(start_b[i], start_b[i + 1]):
             r[i] += B[e] * g[index_b[e]]
@@ -113,7 +117,7 @@ def choose_rows(
     if not s.nearby:
         return UNDECIDED
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
-    know(h)
+    know(h, part(h.whole, s.active, s.rows), HOLDING)
     count = choose(W, rho2, active, part(h.whole, s.geometric, s.held), F, chosen, room)
     if count >= 0:
         mark(used, chosen, count)

@@ -20,7 +20,7 @@ from .kernel import helper
 from .linear import factor, solve
 from .machine import LAWS, RESIDUALS
 from .mode import HELD, SLIDES
-from .responses import free_response
+from .responses import ACTING, free_response
 from .views import part, square
 
 Array = np.ndarray
@@ -55,7 +55,7 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
     rows = s.rows
     invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
     invoke(m.code[RESIDUALS], m.time, x, part(h.real, s.K, 1), m.p, part(h.real, s.phi, 1), m.work)
-    free_response(h, udot, part(w.real, v.r, rows))
+    free_response(h, udot, part(w.real, v.r, rows), part(w.whole, v.mode, rows), ACTING)
     mode, size, of = part(w.whole, v.mode, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     bound, lam, d = part(w.real, v.bound, rows), part(w.real, v.lam, rows), part(w.real, v.part, rows)
     aim(h, w, part(w.real, v.slip, rows), d)

@@ -31,8 +31,8 @@ from .kernel import helper, inlined, kernel
 from .linear import factor, solve
 from .machine import CAPTURE, CONTROL, LAWS, OK, SINGULAR
 from .mode import EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
+from .responses import ALL, free_response
 from .responses import factor as factor_at
-from .responses import free_response
 from .settle import LOOSE, measure, settle
 from .sliding import spread
 from .stepping import copy, fill
@@ -77,7 +77,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
     if status == OK:
         factor_at(m, h, x)
         if s.nearby:
-            free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
+            free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows), part(w.whole, v.mode, s.rows), ALL)
         else:
             status = SINGULAR
     if status == OK:
@@ -424,7 +424,7 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
     s, v = h.places[0], w.places[0]
     rows = s.rows
     factor_at(m, h, x)
-    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows))
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows), part(w.whole, v.mode, s.rows), ALL)
     invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
     kind, size, of = part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     mode, closed, group = part(w.whole, v.mode, rows), part(w.whole, v.closed, rows), part(w.whole, v.group, rows)
@@ -619,7 +619,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
     kind, size, of, mode = (part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows),
                             part(w.whole, v.mode, rows))  # fmt: skip
     equal, which, grip = part(w.whole, v.equal, rows), part(w.whole, v.which, rows), part(w.real, v.grip, rows)
-    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, rows))
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, rows), part(w.whole, v.mode, s.rows), ALL)
     equals, many = 0, 0
     for i in range(rows):
         if kind[i] == EQUAL and mode[i] == HELD:

@@ -252,7 +252,8 @@ class Automaton:
             lines = [f"{speeds}, {mode.operations:,} operations"]
             if costs is not None:
                 cost = costs.of(mode)
-                lines.append(f"{cost.median * 1e6:.2g} us a step, {cost.switch * 1e6:.2g} us to switch")
+                step, switch = (f"{x * 1e6:.2f}" if x < 1e-5 else f"{x * 1e6:,.0f}" for x in (cost.median, cost.switch))
+                lines.append(f"{step} us a step, {switch} us to switch")
             nodes.append(Node(active or ["nothing holds"], lines, mode.program is None))
         edges = [Edge(e.start, e.end, e.constraint, e.why) for e in self.transitions]
         title = f"Modes of {self.dynamics.equations.model.name!r}"

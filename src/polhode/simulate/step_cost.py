@@ -116,8 +116,8 @@ def _measured(automaton: Automaton, mode: Mode, q: Any, u: Any, repeats: int, gi
     )
     switch = _switches(run, mode, repeats)
     return StepCost(
-        mode=mode, operations=mode.operations, median=own[0], worst=own[1], general=general[0], general_worst=general[1],
-        switch=switch[0], switch_worst=switch[1],
+        mode=mode, operations=mode.operations, median=own[0], worst=own[1], general=general[0],
+        general_worst=general[1], switch=switch[0], switch_worst=switch[1],
     )  # fmt: skip
 
 

@@ -95,6 +95,9 @@ CASES: dict[str, Any] = {
     ),
     "pendulum that rests on its stop": lambda: (pendulum(), [1.2], None, 3.0, {}),
     "pendulum with a stop": lambda: (pendulum(0.6), [1.2], None, 4.0, {}),
+    "pendulum that is pushed against its stops": lambda: (
+        pendulum(), [-0.3], None, 4.0, {"tau": {"a_dot": "0.2 - 5*cos(t)"}},
+    ),
     "cart whose edge sticks": lambda: (
         cart(), None, [0.7, 1.0, 0.3], 3.0, {"switches": [ph.at(0.5, engage="edge"), ph.at(2.0, release="edge")]},
     ),
