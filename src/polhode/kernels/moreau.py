@@ -386,9 +386,11 @@ def _look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
         crossed[v.rows + k] = 0
         if sign[k] * guard[k] < 0.0:
             if way[k] in (0, -sign[k]):
+                if v.cause != GUARD:
+                    v.cause, v.event = GUARD, v.rows + k
                 crossed[v.rows + k], run.event = 1, 1
-                v.cause, v.event = GUARD, v.rows + k
-            sign[k] = -sign[k]
+            else:
+                sign[k] = -sign[k]
 
 
 @kernel
@@ -396,6 +398,11 @@ def impose(m: Any, runs: Array, x: Array) -> int:
     """Do what is wanted between two steps: engage, release, stop what approaches. OK, or why that cannot be."""
     h, w, t = m.constrained, m.switching, runs[0].t
     s, v = h.places[0], w.places[0]
+    if v.cause == GUARD:
+        for k in range(v.guards):
+            if w.whole[v.crossed + v.rows + k]:
+                w.whole[v.sign + k] *= -1
+                w.whole[v.crossed + v.rows + k] = 0
     m.time[0] = t
     u, before = x[m.nq : m.nq + m.nu], part(w.real, v.u_before, m.nu)
     copy(u, before)

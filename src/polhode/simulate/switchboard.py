@@ -131,11 +131,11 @@ class Switchboard:
         if cause == STEPPED:
             self._note(t)
             return False
-        if self.whole:
-            return self._crossed(t)
         if cause != GUARD:
             self._happen(t, cause, _WORDS[cause], struck=self.program.constraints.names[which])
             return False
+        if self.whole:
+            return self._crossed(t)
         switch = self.guards[which - int(places["rows"])]
         self._want(switch.engage, switch.release)
         self._happen(t, GUARD, str(switch))
@@ -143,13 +143,11 @@ class Switchboard:
 
     def _crossed(self, t: float) -> bool:
         """Go through all guards that were crossed in a step, as one event."""
-        places, wanted = self.rows.places[0], self.rows.view("wanted")
-        crossed = self.rows.view("crossed")[int(places["rows"]) :]
+        crossed = self.rows.view("crossed")[int(self.rows.places[0]["rows"]) :]
+        crossed[len(self.guards) :] = 0  # gaps that are not wired, which are seen again after the next step
         found = [self.guards[k] for k in np.flatnonzero(crossed)]
         for switch in found:
-            for names, value in ((switch.engage, 1), (switch.release, -1)):
-                for name in names:
-                    wanted[self.names.index(name)] = value
+            self._want(switch.engage, switch.release)
         self._happen(t, GUARD, ", ".join(map(str, found)))
         return any(not (switch.engage or switch.release) for switch in found)
 
@@ -158,8 +156,11 @@ class Switchboard:
         before, mode, impulses = self.events[-1].mode, self.mode(), self._impulses()
         pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
         struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
-        changed = [n for n in self.names if mode[n] != before[n] or (n in struck and before[n] == OPEN)]
-        why = next((_became(before[name], mode[name]) for name in changed if mode[name] != before[name]), "closes")
+        changed = [
+            n for n in self.names if mode[n] != before.get(n, OPEN) or (n in struck and before.get(n, OPEN) == OPEN)
+        ]
+        news = [(before.get(name, OPEN), mode[name]) for name in changed]
+        why = next((_became(*each) for each in news if each[0] != each[1]), "closes")
         self._write(t, changed, why, mode, impulses)
 
     def _impulses(self) -> dict[str, float]:

@@ -35,7 +35,7 @@ def test_actions_are_the_slopes_of_the_rows(kind, carried):
         more = {"length": 0.7} if kind == "distance" else {}
         build.loop("A", "B", kind, axis=(1, 2, 2), **more)
     held = constrain(derive(build.build()))
-    rows = dict(_rows(held.kinematics))
+    rows = dict(_rows(held.kinematics, set(held.names)))
     assert set(rows) == set(held.labels)
     n = len(held.kinematics.u)
     written = [(*_written(rows[label].actions, n), rows[label].sizes) for label in held.labels]

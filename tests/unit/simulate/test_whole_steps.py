@@ -133,3 +133,18 @@ def test_poissons_restitution_is_refused() -> None:
     dyn = arm(stop={"coordinate": "b", "lower": -0.3, "name": "stop", "restitution": 0.5, "restitution_law": "poisson"})
     with pytest.raises(ValueError, match="Poisson's, which method 'moreau' does not have"):
         ph.simulate(dyn, t_end=1.0, method="moreau", step=1e-2)
+
+
+def test_of_many_candidates_those_act_that_touch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where their rows are wired when a gap closes, balls still bounce where they do."""
+    from polhode.simulate import modes
+
+    monkeypatch.setattr(modes, "WIRED", 1)
+    build = ph.Builder("balls", gravity=(0, 0, -G))
+    for i in range(3):
+        build.body(f"ball {i}", joint=ph.prismatic("z", name=f"z{i}"), mass=1)
+        build.contact(f"ball {i}", restitution=0.5, name=f"c{i}")
+    dyn, start = ph.formulate(build.build()).compile(), {"z0": 0.2, "z1": 0.2, "z2": 5.0}
+    found, exact = both(dyn, 1e-3, start, None, 0.5)
+    assert found.q[-1] == pytest.approx(exact.q[-1], abs=5e-3)
+    assert {name for event in found.events for name in event.what} == {"c0", "c1"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, maximum, sqrt, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, maximum, sqrt, symbol, zeros
 from polhode.kinematics import Motion
-from polhode.kinematics.compliant import rubbing, taut
+from polhode.kinematics.compliant import rubbing, stop_depths, taut
 from polhode.kinematics.constraints import touch_of
-from polhode.model import TIME, CompliantContact, CompliantRope, MarkerWrench, Part, SpringDamper
+from polhode.model import TIME, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
 from polhode.spatial import Inertia
 
@@ -128,6 +128,15 @@ def active(kin: Motion) -> Iterator[Load]:
             F = at.n * lam + rubbing(force, at, lam)
             yield force.marker, "world", cross(at.down, F), F
             yield force.ground, "world", cross(at.lever, -F), -F
+
+
+def stopped(kin: Motion) -> Iterator[tuple[Expr, Expr]]:
+    """Rates at which stops that yield are approached, and the forces against them."""
+    for force in kin.model.forces:
+        if isinstance(force, CompliantStop):
+            for depth, sign in stop_depths(force):
+                rate = _rate(kin, symbol(force.coordinate) * -sign)
+                yield rate, -force.push(depth, rate)
 
 
 def _rate(kin: Motion, e: Expr) -> Expr:

@@ -33,13 +33,12 @@ from polhode.graph import (
 )
 from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
-from polhode.kinematics.compliant import stop_forces
 from polhode.kinematics.loads import elastic_energy, speed_forces
 from polhode.model import TIME
 
 from ..projection import require_still
 from ..terms import Terms
-from .bodies import Mass, Rotor, active, masses, rotors
+from .bodies import Mass, Rotor, active, masses, rotors, stopped
 from .choice import Choice
 from .tables import PartialTable, partial_table
 
@@ -182,8 +181,8 @@ class Kane(Choice):
             total = total + V_r.T @ vector([*torque, *force])
         for name, law in speed_forces(kin):
             total = total + gradient(kin.named_speed(name), kin.u) * law
-        for i, push in stop_forces(kin):
-            total = total + gradient(kin.q_dot[i], kin.u) * push
+        for rate, push in stopped(kin):
+            total = total + gradient(rate, kin.u) * push
         energy = elastic_energy(kin)
         if energy != 0:
             total = total - kin.pulled(gradient(energy, kin.q))
