@@ -81,10 +81,11 @@ def runs() -> None:
             ph.simulate(dynamics, q, u, 0.01, method=method, step=0.005)
             ph.simulate_many(dynamics, [q, q], [u, u], 0.01, method=method, step=0.005)
     ph.simulate(dynamics, q, u, 0.01, reacting=True)
-    disc = bouncing()
-    ph.simulate(disc, {"z": 0.11}, {"x_dot": 1.0}, 0.3, reacting=True, switches=ph.when("x", engage="contact disc"))
-    ph.simulate(disc, {"z": 0.11}, {"x_dot": 1.0}, 0.3, method="moreau", step=0.005)
-    dynamics.impulse(q, u)
+    disc, start = bouncing(), ({"z": 0.11}, {"x_dot": 1.0})
+    switch = ph.when("x", engage="contact disc")
+    traj = ph.simulate(disc, *start, 0.3, reacting=True, switches=switch)
+    traj.accelerations  # noqa: B018 - they have a kernel of their own
+    ph.simulate(disc, *start, 0.3, method="moreau", step=0.005, switches=switch)
 
 
 def unpacking(values: list[Any]) -> Intrinsic:
