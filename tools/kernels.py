@@ -81,6 +81,7 @@ def runs() -> None:
             ph.simulate(dynamics, q, u, 0.01, method=method, step=0.005)
             ph.simulate_many(dynamics, [q, q], [u, u], 0.01, method=method, step=0.005)
     ph.simulate(dynamics, q, u, 0.01, reacting=True)
+    dynamics.impulse(q, u)
     disc, start = bouncing(), ({"z": 0.11}, {"x_dot": 1.0})
     switch = ph.when("x", engage="contact disc")
     traj = ph.simulate(disc, *start, 0.3, reacting=True, switches=switch)
