@@ -80,6 +80,18 @@ class Modes:
             self.wake(t)
             self.select()
 
+    def reset(self, t: float) -> None:
+        """Go on from a state that was set by hand: check that it can be, and find its mode."""
+        if self.board is not None:
+            self.board.let_go()
+        begin(self.program, self.machine, t, self.x)
+        if self.board is not None:
+            self._check_open()
+            self.board.command(t, (), (), "set by hand")
+        elif self.watch is not None and not self.watch.is_open(t, self.x):
+            self.wake(t)
+        self.select()
+
     # machines
 
     def _wired_at_first(self) -> tuple[str, ...] | None:

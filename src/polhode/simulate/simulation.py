@@ -28,7 +28,6 @@ from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .modes import Modes
 from .recording import Recording
-from .start import begin
 from .switchboard import SwitchError
 from .switches import At, When, check_laws, checked_switches, undefined
 from .warning import SimulationWarning, warn
@@ -187,7 +186,8 @@ class Simulation:
     def _resume(self) -> None:
         """Go on from a state that was set, if it satisfies the constraints."""
         if self._changed:
-            begin(self._program, self._machine, self.t, self._x)
+            self._modes.reset(self.t)
+            self._advance = self._taken()
             self._start_anew()
 
     def _start_anew(self) -> None:

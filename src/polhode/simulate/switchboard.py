@@ -10,7 +10,7 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.machine import OK, Machine
-from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
+from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
 from polhode.kernels.moreau import impose
 from polhode.kernels.switch import JAMMED, REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
@@ -102,6 +102,11 @@ class Switchboard:
     def close(self, row: int) -> None:
         """Have the gap of a row close, which the loop saw otherwise."""
         self.rows.places[0]["cause"], self.rows.places[0]["event"] = CLOSED, row
+
+    def let_go(self) -> None:
+        """Have only what stays equal hold, before a mode is found anew."""
+        self.rows.view("mode")[self.rows.view("kind") != EQUAL] = OFF
+        adopt(self.machine)
 
     def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
         """Engage and release constraints now, as one event."""

@@ -191,3 +191,19 @@ def test_both_sides_of_a_jump_are_recorded():
     assert after == pytest.approx(-0.5 * before, abs=1e-12)
     assert list(traj.mode["stop"][traj.t == event.time]) == ["open", "open"]
     assert np.abs(traj.energy_drift).max() < 1e-8
+
+
+def test_a_state_that_is_set_has_a_mode_of_its_own():
+    build = ph.Builder("ball", gravity=(0, 0, -G))
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=1)
+    build.contact("ball", name="ground")
+    sim = ph.Simulation(ph.formulate(build.build()).compile(), {"z": 0.1})
+    sim.run(1.0)
+    assert sim.mode == {"ground": "closed"}
+    sim.u = {"z_dot": 2.0}
+    sim.run(1.1)
+    assert sim.mode == {"ground": "open"}
+    assert sim.q == pytest.approx([2.0 * 0.1 - G * 0.01 / 2], abs=1e-9)
+    sim.q = {"z": -1.0}
+    with pytest.raises(ValueError, match="beyond 'ground'"):
+        sim.run(1.2)
