@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +252,7 @@ def main(folder: Path = shipped.FOLDER) -> None:
             return maker.make(kernel, layout, values)
 
         Kernel._native = native  # type: ignore[method-assign]
-        Kernel.dispatcher = property(lru_cache(uncached))  # type: ignore[assignment, arg-type]
+        Kernel.dispatcher = property(cache(uncached))  # type: ignore[assignment, arg-type]
         only_text()
         runs()
         index = {"sources": sources, "kernels": maker.found}
