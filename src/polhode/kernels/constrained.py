@@ -1,15 +1,13 @@
-"""Constraints of a machine as kernels see them: two arrays, and a record of what lies where in them.
-
-Kernels pass this around as three arrays; a NamedTuple of all its parts would be copied at every call.
-"""
+"""Constraints of a machine as kernels see them: two arrays, and a record of what lies where in them."""
 
 from __future__ import annotations
 
 import ctypes
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from .parts import laid, seen
 
 Array = np.ndarray
 
@@ -94,31 +92,15 @@ class Constrained(NamedTuple):
 
     def view(self, name: str) -> Array:
         """A part by its name."""
-        parts = REALS if name in REALS else WHOLES
-        shape = _shape(parts[name], {size: int(self.places[0][size]) for size in SIZES})
-        first = int(self.places[0][name])
-        source = self.real if name in REALS else self.whole
-        return source[first : first + math.prod(shape)].reshape(shape)
+        if name in REALS:
+            return seen(self.real, self.places, name, REALS[name], SIZES)
+        return seen(self.whole, self.places, name, WHOLES[name], SIZES)
 
 
 def make(**sizes: int) -> Constrained:
     """Room for constraints of these sizes."""
-    places = np.zeros(1, dtype=np.dtype(Places))
     sizes["most"] = max(sizes["n"], sizes["joints"])
-    for name in SIZES:
-        places[0][name] = sizes[name]
-    totals = []
-    for parts in (REALS, WHOLES):
-        first = 0
-        for name, terms in parts.items():
-            places[0][name] = first
-            first += math.prod(_shape(terms, sizes))
-        totals.append(max(first, 1))
-    found = Constrained(np.zeros(totals[0]), np.zeros(totals[1], dtype=np.int64), places)
+    found = Constrained(*laid(Places, sizes, REALS, WHOLES))
+    places = found.places
     places[0]["rank"] = places[0]["started"] = places[0]["any"] = ANY
     return found
-
-
-def _shape(terms: tuple[str, ...], sizes: dict[str, Any]) -> tuple[int, ...]:
-    """The shape of a part; "n +1" is a size and one more."""
-    return tuple(sum(sizes[word] if word in sizes else int(word) for word in term.split(" +")) for term in terms)

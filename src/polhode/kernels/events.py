@@ -17,13 +17,13 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
+from .choice import examine
 from .hold import evaluate, reacted
 from .kernel import helper, inlined
 from .machine import GUARDS, LAWS, OK
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .settle import measure
 from .stepping import Array, Room, between, copy, slope
-from .switch import examine
 from .views import part
 
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet

@@ -6,13 +6,12 @@ As in `constrained`, two arrays and a record of what lies where in them.
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from .constrained import _shape
 from .coulomb import ints_for, room_for
+from .parts import laid, seen
 
 Array = np.ndarray
 
@@ -89,24 +88,12 @@ class Switching(NamedTuple):
 
     def view(self, name: str) -> Array:
         """A part by its name."""
-        parts = REALS if name in REALS else WHOLES
-        shape = _shape(parts[name], {size: int(self.places[0][size]) for size in SIZES})
-        first = int(self.places[0][name])
-        source = self.real if name in REALS else self.whole
-        return source[first : first + math.prod(shape)].reshape(shape)
+        if name in REALS:
+            return seen(self.real, self.places, name, REALS[name], SIZES)
+        return seen(self.whole, self.places, name, WHOLES[name], SIZES)
 
 
 def make_switching(**sizes: int) -> Switching:
     """Room for a mode of these sizes."""
-    places = np.zeros(1, dtype=np.dtype(Places))
     sizes["room"], sizes["ints"] = room_for(sizes["rows"]), ints_for(sizes["rows"])
-    for name in SIZES:
-        places[0][name] = sizes[name]
-    totals = []
-    for parts in (REALS, WHOLES):
-        first = 0
-        for name, terms in parts.items():
-            places[0][name] = first
-            first += math.prod(_shape(terms, sizes))
-        totals.append(max(first, 1))
-    return Switching(np.zeros(totals[0]), np.zeros(totals[1], dtype=np.int64), places)
+    return Switching(*laid(Places, sizes, REALS, WHOLES))

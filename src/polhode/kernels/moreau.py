@@ -26,6 +26,8 @@ from polhode.compile.invoke import invoke
 
 from . import complementarity as lcp
 from .condense import complete, condense, pick
+from .gathering import gather, solve_rows, touching
+from .impacts import collide
 from .kernel import helper, inlined, kernel
 from .machine import CONTROL, FACTORS, FLOW, GUARDS, LAWS, NOT_FINITE, OK, SINGULAR, bring_to_length, rates
 from .mode import EQUAL, GUARD, HELD, OFF, SLIDES, STEPPED, TANGENT, UNILATERAL
@@ -34,7 +36,7 @@ from .responses import factor as factor_at
 from .settle import measure, settle
 from .sliding import spread
 from .stepping import Array, Room, copy, fill, first_bad
-from .switch import collide, command, gather, solve_rows, touching
+from .switch import command
 from .views import part, square
 
 SOON = 5.0  # steps: what falls freely for less before it strikes does not bounce

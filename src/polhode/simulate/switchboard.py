@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from polhode.equations.program import Program
+from polhode.kernels.choice import JAMMED
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
 from polhode.kernels.moreau import impose
-from polhode.kernels.switch import JAMMED, REFUSED, adopt, resolve
+from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
 from polhode.trajectory.events import OPEN, RELEASED, Event

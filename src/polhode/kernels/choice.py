@@ -1,0 +1,297 @@
+"""The mode that follows an event: which of the rows that touch hold, and which of them stick and slide.
+
+    M udot = b + J^T lam,   0 <= a_N  perpendicular  lam_N >= 0,   |lam_T| <= grip lam_N
+
+of accelerations, over what touches and stays. A few rows are tried in every combination, so that no solution, or
+several, are seen; of many one solution is found.
+
+Reference: [Pfeiffer, Glocker 1996], chapter 6; [Genot, Brogliato 1999] for impulses without a collision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polhode.compile.invoke import invoke
+
+from . import complementarity as lcp
+from . import modes as few_modes
+from .condense import condense, pick
+from .gathering import add, moves, slow, solve_rows
+from .impacts import wedge
+from .kernel import helper
+from .machine import LAWS, OK
+from .mode import EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
+from .responses import ALL, free_response
+from .responses import factor as factor_at
+from .views import part, square
+
+Array = np.ndarray
+
+JAMMED = 21  # there is no mode
+MOVING = 2e-9  # of accelerations: less is none
+SHADE = 1e-7  # by which what ended a mode is made to go on
+
+
+@helper
+def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
+    """Find which of the rows that touch hold, and which of them stick and slide; OK, or JAMMED.
+
+    Where there is no such mode, an impulse without a collision may make one [Genot, Brogliato].
+    """
+    u = x[m.nq : m.nq + m.nu]
+    for attempt in range(3):
+        solutions = _modes(m, h, w, x)
+        if solutions > 0:
+            w.places[0].several = int(solutions > 1)
+            return OK
+        if attempt == 2 or not wedge(h, w, u):
+            break
+    return JAMMED
+
+
+@helper
+def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
+    """How many modes are consistent at the level of accelerations, 2 for more; one of them is set."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    factor_at(m, h, x)
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, s.rows), part(w.whole, v.mode, s.rows), ALL)
+    invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
+    kind, size, of = part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
+    mode, closed, group = part(w.whole, v.mode, rows), part(w.whole, v.closed, rows), part(w.whole, v.group, rows)
+    engaged, psi, slip = part(w.whole, v.engaged, v.groups), part(h.real, s.psi, rows), part(w.real, v.slip, rows)
+    bound, grip = part(w.real, v.bound, rows), part(w.real, v.grip, rows)
+    which = part(w.whole, v.which, rows)
+
+    # rows whose reactions are sought: what touches and stays, and what may stick
+    for i in range(rows):
+        if kind[i] != EQUAL:
+            mode[i] = OFF
+    many, sets, single = 0, 0, True
+    for i in range(rows):
+        if kind[i] == UNILATERAL and closed[i] and abs(psi[i]) <= slow(h, i):
+            many = add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
+            mode[i] = HELD
+            sets += 1
+    normals = many
+    for i in range(rows):
+        if kind[i] == TANGENT and size[i] > 0 and engaged[group[i]] and (of[i] < 0 or mode[of[i]] == HELD):
+            fast, alive = 0.0, 0
+            for k in range(i, i + size[i]):
+                fast += psi[k] * psi[k]
+                alive += int(moves(h, k))
+            fast = np.sqrt(fast)
+            if fast > slow(h, i):
+                for k in range(i, i + size[i]):
+                    mode[k], slip[k] = SLIDES, psi[k] / fast
+                continue
+            normal = -1
+            for a in range(normals):
+                if which[a] == of[i]:
+                    normal = a
+            sets += int(of[i] < 0)
+            single = single and alive <= 1
+            for k in range(i, i + size[i]):
+                mode[k] = HELD
+                if moves(h, k):
+                    many = add(w, many, k, TANGENT, alive, normal, bound[i], grip[i])
+                    alive = 0
+    every = many
+    for i in range(rows):
+        if mode[i] == SLIDES:
+            which[every] = i
+            every += 1
+    return _consistent(h, w, many, every, single and sets <= 4)
+
+
+@helper
+def _prepared(h: Any, w: Any, many: int, every: int) -> float:
+    """Write A, by X, and b for the first `many` of the rows gathered; the rest slides. The largest of b.
+
+    What slides has a force that is known, or one that its normal row brings with it.
+    """
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, r, equal = square(h.real, s.W, rows, rows), part(w.real, v.r, rows), part(w.whole, v.equal, rows)
+    which, F, X = part(w.whole, v.which, every), square(w.real, v.F, rows, rows), square(w.real, v.X, rows, rows)
+    whole, b = square(w.real, v.A, every, every), part(w.real, v.b, every)
+    condense(W, r, equal, v.equals, F, which, every, X, part(w.real, v.y, rows), whole, b)
+    of, size = part(w.whole, v.of, rows), part(w.whole, v.size, rows)
+    slip, bound = part(w.real, v.slip, rows), part(w.real, v.bound, rows)
+    for e in range(many, every):
+        first = which[e] if size[which[e]] > 0 else which[e] - 1
+        normal = -1
+        for a in range(many):
+            if which[a] == of[first]:
+                normal = a
+        for a in range(every):
+            push = bound[first] * slip[which[e]] * whole[a, e]
+            if of[first] < 0:
+                b[a] -= push
+            elif normal >= 0:
+                whole[a, normal] -= push
+    A, most = square(w.real, v.X, many, many), 0.0
+    for a in range(many):
+        most = max(most, abs(b[a]))
+        for c in range(many):
+            A[a, c] = whole[a, c]
+    return most
+
+
+@helper
+def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
+    """Solve for the first `many` of the rows gathered, and set their modes. How many solutions there are."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    most = _prepared(h, w, many, every)
+    if many == 0:
+        return 1
+    which, A, b = part(w.whole, v.which, many), square(w.real, v.X, many, many), part(w.real, v.b, many)
+    mode, of, size = part(w.whole, v.mode, rows), part(w.whole, v.of, rows), part(w.whole, v.size, rows)
+    slip = part(w.real, v.slip, rows)
+
+    # what ended a mode is made to go on
+    kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
+    for a in range(many):
+        if which[a] == v.event and v.cause == OPENED:
+            b[a] = SHADE * max(most, _fastest(w, every)) + (abs(b[a]) if many == 1 else b[a])
+        if v.cause == SLIPPED and kinds[a] == TANGENT and (which[a] == v.event or which[a] - 1 == v.event):
+            mu_s[a] *= 1.0 - SHADE
+    solutions = _few(w, A, b, many) if few else _many(w, A, b, many)
+    states = part(w.whole, v.states, many)
+    for a in range(many):
+        i = which[a]
+        if states[a] == few_modes.OPEN:
+            mode[i] = OFF
+        elif states[a] == few_modes.HELD:
+            mode[i] = HELD
+        else:
+            mode[i] = SLIDES
+            slip[i] = w.real[v.part + i] if not few else 1.0 if states[a] == few_modes.SLIP_PLUS else -1.0
+    for i in range(rows):  # what nothing presses, and rows of a set that nothing moves
+        if size[i] == 2 and mode[i] == SLIDES and few and not moves(h, i + 1):
+            mode[i + 1], slip[i + 1] = SLIDES, 0.0
+        if size[i] == 2 and few and not moves(h, i) and mode[i + 1] == SLIDES:
+            mode[i], slip[i] = SLIDES, 0.0
+        if w.whole[v.kind + i] == TANGENT and of[i] >= 0 and mode[of[i]] == OFF:
+            mode[i] = OFF
+    return solutions
+
+
+@helper
+def _few(w: Any, A: Array, b: Array, many: int) -> int:
+    """All modes of few rows, tried one by one."""
+    v = w.places[0]
+    kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
+    mu, mu_s, found = part(w.real, v.mu, many), part(w.real, v.mu_s, many), part(w.real, v.found, many)
+    states, allowed = part(w.whole, v.states, many), part(w.whole, v.allowed, many)
+    for a in range(many):
+        allowed[a], found[a] = 15, 0.0
+    room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
+    return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, room, ints))
+
+
+@helper
+def _many(w: Any, A: Array, b: Array, many: int) -> int:
+    """One mode, from reactions that satisfy all laws; 0 where none was found."""
+    v = w.places[0]
+    kinds, sizes, states = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.states, many)
+    found = part(w.real, v.found, many)
+    which = part(w.whole, v.which, many)
+    for a in range(many):
+        found[a] = 0.0
+    if solve_rows(w, A, b, many) != lcp.SOLVED:
+        return 0
+    moving = MOVING * max(_left(A, b, found, part(w.real, v.c, many)), _fastest(w, many))
+    for a in range(many):
+        if kinds[a] == UNILATERAL:
+            states[a] = few_modes.OPEN if w.real[v.c + a] > moving else few_modes.HELD
+        elif sizes[a] > 0:
+            second = w.real[v.c + a + 1] if sizes[a] == 2 else 0.0
+            fast = np.sqrt(w.real[v.c + a] * w.real[v.c + a] + second * second)
+            for c in range(a, a + sizes[a]):
+                states[c] = few_modes.HELD if fast <= moving else few_modes.SLIP_PLUS
+                w.real[v.part + which[c]] = w.real[v.c + c] / fast if fast > moving else 0.0
+    return 1
+
+
+@helper
+def _fastest(w: Any, many: int) -> float:
+    """The largest acceleration that a row of the problem has where nothing reacts, before others take it up."""
+    v, most = w.places[0], 0.0
+    for a in range(many):
+        most = max(most, abs(w.real[v.r + w.whole[v.which + a]]))
+    for k in range(v.equals):
+        most = max(most, abs(w.real[v.r + w.whole[v.equal + k]]))
+    return most
+
+
+@helper
+def _left(A: Array, b: Array, found: Array, out: Array) -> float:
+    """out = A found + b; the largest of b, or of what the forces do."""
+    most = 0.0
+    for a in range(b.size):
+        out[a] = b[a]
+        most = max(most, abs(b[a]))
+        for c in range(b.size):
+            out[a] += A[a, c] * found[c]
+            most = max(most, abs(A[a, c] * found[c]))
+    return most
+
+
+@helper
+def examine(h: Any, w: Any, value: Array) -> None:
+    """Tell of rows that hold whether their laws can be satisfied together, where reactions are not determined.
+
+    Writes 1 to `value` of a row that only pushes or that sticks, -1 where it cannot go on so.
+    """
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    kind, size, of, mode = (part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows),
+                            part(w.whole, v.mode, rows))  # fmt: skip
+    equal, which, grip = part(w.whole, v.equal, rows), part(w.whole, v.which, rows), part(w.real, v.grip, rows)
+    free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, rows), part(w.whole, v.mode, s.rows), ALL)
+    equals, many = 0, 0
+    for i in range(rows):
+        if kind[i] == EQUAL and mode[i] == HELD:
+            equal[equals] = i
+            equals += 1
+        if kind[i] == UNILATERAL and mode[i] == HELD:
+            many = add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
+    W, rho2 = square(h.real, s.W, rows, rows), part(h.real, s.rho2, rows)
+    v.equals = pick(W, rho2, equal, equals, square(w.real, v.F, rows, rows), part(w.real, v.y, rows))
+    normals = many
+    for i in range(rows):
+        if kind[i] == TANGENT and size[i] > 0 and mode[i] == HELD:
+            normal, alive = -1, 0
+            for a in range(normals):
+                if which[a] == of[i]:
+                    normal = a
+            for k in range(i, i + size[i]):
+                alive += int(moves(h, k))
+            for k in range(i, i + size[i]):
+                if moves(h, k):
+                    many = add(w, many, k, TANGENT, alive, normal, grip[i], grip[i])
+                    alive = 0
+    every = many
+    for i in range(rows):
+        if mode[i] == SLIDES:
+            which[every] = i
+            every += 1
+    _prepared(h, w, many, every)
+    A, b = square(w.real, v.X, many, many), part(w.real, v.b, many)
+    warm, found = part(w.real, v.warm, rows), part(w.real, v.found, many)
+    for a in range(many):
+        found[a] = warm[which[a]]
+    solve_rows(w, A, b, many)
+    left = part(w.real, v.c, many)
+    moving = MOVING * max(_left(A, b, found, left), _fastest(w, many))
+    for a in range(many):
+        i = which[a]
+        warm[i] = found[a]
+        owner = i if kind[i] == UNILATERAL or size[i] > 0 else i - 1
+        if i == owner or value[owner] > 0.0:
+            value[owner] = -1.0 if abs(left[a]) > moving else 1.0

@@ -1,0 +1,246 @@
+"""Impacts: speeds that change at once where what touches approaches, and where rows are engaged.
+
+    M (u+ - u-) = J^T Lam     psi+ = 0 of rows that stay equal
+                              0 <= psi_N+ + e psi_N-  perpendicular  Lam_N >= 0,  |Lam_T| <= mu Lam_N
+
+Positions are kept. Restitution by Newton, as above, or by Poisson: what touches is first stopped, by Lam_c, then
+
+    Lam_N - Lam_N,c >= e Lam_N,c
+
+with friction of its own, and what still approaches is stopped again. Where restitution would make energy, as with
+friction it can, it is made smaller until it does not.
+
+Reference: [Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, chapter 8, for Poisson's law.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .condense import complete, condense
+from .gathering import add, gather, moves, slow, solve_rows
+from .kernel import helper
+from .linear import factor, solve
+from .mode import TANGENT, UNILATERAL
+from .sliding import spread
+from .stepping import copy, fill
+from .views import part, square
+
+Array = np.ndarray
+
+REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
+
+
+@helper
+def collide(h: Any, w: Any, t: float, u: Array) -> None:
+    """Change the speeds by impulses until nothing that touches approaches, and engaged rows move along."""
+    s, v = h.places[0], w.places[0]
+    psi, closed = part(h.real, s.psi, s.rows), part(w.whole, v.closed, s.rows)
+    equal = part(w.whole, v.equal, s.rows)
+    for _ in range(20):
+        meets = False
+        for i in range(s.rows):
+            meets = meets or (closed[i] != 0 and psi[i] < -slow(h, i))
+        for k in range(v.equals):
+            meets = meets or abs(psi[equal[k]]) > slow(h, equal[k])
+        if not meets:
+            return
+        _strike(h, w, t, u)
+
+
+@helper
+def _strike(h: Any, w: Any, t: float, u: Array) -> None:
+    """Solve for the impulses of all that touches, and apply them; less restitution where they would make energy."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, before = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.psi_before, rows)
+    total, closed, poisson = part(w.real, v.total, rows), part(w.whole, v.closed, rows), part(w.whole, v.poisson, rows)
+    copy(psi, before)
+    share, gained, phased = 1.0, 0.0, False
+    for i in range(rows):
+        phased = phased or (closed[i] != 0 and poisson[i] != 0)
+    for attempt in range(32):
+        copy(before, psi)
+        fill(total, 0.0)
+        if phased:
+            _stop(h, w, t, 0.0)
+            _give_back(h, w, t, share)
+        _stop(h, w, t, share)
+        gained = energy(W, before, total)
+        if not gained > 0.0 or share == 0.0:
+            break
+        share = 0.5 * share if attempt < 30 else 0.0
+    w.real[v.lost] -= gained
+    copy(before, psi)
+    apply_impulses(h, w, total, u)
+
+
+@helper
+def _stop(h: Any, w: Any, t: float, share: float) -> None:
+    """Stop what approaches, or have it leave by a share of Newton's restitution where that is its law."""
+    s, v = h.places[0], w.places[0]
+    many = 0
+    for i in range(s.rows):
+        if w.whole[v.closed + i]:
+            many = gather(h, w, i, many, 0.0)
+    A, b = _condensed(h, w, many)
+    which, kinds = part(w.whole, v.which, many), part(w.whole, v.kinds, many)
+    for a in range(many):
+        i = which[a]
+        speed = w.real[v.psi_before + i]
+        if kinds[a] == UNILATERAL and speed < 0.0 and share > 0.0 and not w.whole[v.poisson + i]:
+            b[a] += share * _bounce(h, w, i, -speed, t) * speed
+    _respond(h, w, A, b, many)
+
+
+@helper
+def _give_back(h: Any, w: Any, t: float, share: float) -> None:
+    """Give back a share of what stopped rows with Poisson's restitution, and the friction that this brings."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
+    total, size, of = part(w.real, v.total, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
+    back = part(w.real, v.part, rows)
+    for i in range(rows):
+        back[i] = 0.0
+        if w.whole[v.poisson + i] and w.whole[v.closed + i] and total[i] > 0.0:
+            back[i] = share * _bounce(h, w, i, W[i, i] * total[i], t) * total[i]
+    copy(back, lam)
+    _add_up(W, lam, psi, total)
+
+    # normal impulses are known then, so that friction is as of brakes
+    many = 0
+    for i in range(rows):
+        if size[i] > 0 and of[i] >= 0 and back[of[i]] > 0.0:
+            most, alive = w.real[v.bound + i] * back[of[i]], 0
+            for k in range(i, i + size[i]):
+                alive += int(moves(h, k))
+            for k in range(i, i + size[i]):
+                if moves(h, k):
+                    many = add(w, many, k, TANGENT, alive, -1, most, most)
+                    alive = 0
+    A, b = _condensed(h, w, many)
+    _respond(h, w, A, b, many)
+
+
+@helper
+def _condensed(h: Any, w: Any, many: int) -> tuple[Array, Array]:
+    """A and b of the rows gathered, beside those that stay equal."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows)
+    which, equal, F = part(w.whole, v.which, rows), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
+    A, b, X = square(w.real, v.A, many, many), part(w.real, v.b, many), square(w.real, v.X, rows, rows)
+    condense(W, psi, equal, v.equals, F, which, many, X, part(w.real, v.y, rows), A, b)
+    return A, b
+
+
+@helper
+def _respond(h: Any, w: Any, A: Array, b: Array, many: int) -> None:
+    """Solve for the impulses of the rows gathered and of those that stay equal, and add them up."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
+    which, equal, F = part(w.whole, v.which, rows), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
+    found = part(w.real, v.found, many)
+    fill(found, 0.0)
+    if many:
+        solve_rows(w, A, b, many)
+    complete(W, psi, equal, v.equals, F, which, many, found, part(w.real, v.y, rows), lam)
+    _add_up(W, lam, psi, part(w.real, v.total, rows))
+
+
+@helper
+def _add_up(W: Array, lam: Array, psi: Array, total: Array) -> None:
+    """total += lam, psi += W lam"""
+    for i in range(lam.size):
+        total[i] += lam[i]
+        for k in range(lam.size):
+            psi[i] += W[i, k] * lam[k]
+
+
+@helper
+def energy(W: Array, psi: Array, lam: Array) -> float:
+    """What impulses add to the kinetic energy: Lam (psi- + psi+) / 2."""
+    gained = 0.0
+    for i in range(lam.size):
+        if lam[i] != 0.0:
+            twice = 2.0 * psi[i]
+            for k in range(lam.size):
+                twice += W[i, k] * lam[k]
+            gained += 0.5 * lam[i] * twice
+    return gained
+
+
+@helper
+def apply_impulses(h: Any, w: Any, lam: Array, u: Array) -> None:
+    """Change the speeds by impulses, and with them psi."""
+    s, v = h.places[0], w.places[0]
+    W, psi, impulse = square(h.real, s.W, s.rows, s.rows), part(h.real, s.psi, s.rows), part(w.real, v.impulse, s.rows)
+    du = part(h.real, s.trial, s.n)
+    fill(du, 0.0)
+    spread(h, lam, du)
+    for j in range(s.n):
+        u[j] += du[j]
+    for i in range(s.rows):
+        impulse[i] += lam[i]
+        for k in range(s.rows):
+            psi[i] += W[i, k] * lam[k]
+
+
+@helper
+def _bounce(h: Any, w: Any, i: int, speed: float, t: float) -> float:
+    """The restitution of a row that meets with a speed; 0 where that is too low a bounce, and when it rests then."""
+    s, v = h.places[0], w.places[0]
+    e, pressed = w.real[v.restitution + i], -w.real[v.r + i]
+    if not e > 0.0:
+        return 0.0
+    if e * speed < np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[s.reach2 + i])):
+        if e < 1.0:
+            w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * speed / (pressed * (1.0 - e)))
+        return 0.0
+    return float(e)
+
+
+@helper
+def wedge(h: Any, w: Any, u: Array) -> bool:
+    """Stop what slides where it touches, by an impulse without a collision; False where friction cannot."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    closed, kinds, ofs = part(w.whole, v.closed, rows), part(w.whole, v.kinds, rows), part(w.whole, v.ofs, rows)
+    many = 0
+    for i in range(rows):
+        if closed[i]:
+            many = gather(h, w, i, many, 0.0)
+    W, psi, equal = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.whole, v.equal, rows)
+    which, F, X = part(w.whole, v.which, rows), square(w.real, v.F, rows, rows), square(w.real, v.X, rows, rows)
+    y, b, found, lam = (part(w.real, v.y, rows), part(w.real, v.b, many), part(w.real, v.found, many),
+                        part(w.real, v.lam, rows))  # fmt: skip
+    A = square(w.real, v.A, many, many)
+    condense(W, psi, equal, v.equals, F, which, many, X, y, A, b)
+    for a in range(many):
+        b[a] = -b[a]
+        for c in range(a):
+            A[a, c], A[c, a] = A[c, a], A[a, c]
+    if many == 0 or not factor(A, part(w.whole, v.ints_at, many)):
+        return False
+    solve(A, part(w.whole, v.ints_at, many), b)
+    for a in range(many):
+        found[a] = b[a]
+    moved = False
+    for a in range(many):
+        if kinds[a] == UNILATERAL and found[a] < 0.0:
+            return False
+        if w.whole[v.sizes + a] > 0:
+            pull = found[a] * found[a] + (found[a + 1] * found[a + 1] if w.whole[v.sizes + a] == 2 else 0.0)
+            if np.sqrt(pull) > w.real[v.mu + a] * found[ofs[a]]:
+                return False
+            moved = moved or pull > 0.0
+    if not moved:
+        return False
+    complete(W, psi, equal, v.equals, F, which, many, found, y, lam)
+    w.real[v.lost] -= energy(W, psi, lam)
+    apply_impulses(h, w, lam, u)
+    return True
