@@ -20,7 +20,7 @@ from . import complementarity as lcp
 from . import modes as few_modes
 from .condense import condense, pick
 from .gathering import add, moves, slow, solve_rows
-from .impacts import wedge
+from .impacts import unseen, wedge
 from .kernel import helper
 from .machine import LAWS, OK
 from .mode import EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
@@ -72,7 +72,7 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
             mode[i] = OFF
     many, sets, single = 0, 0, True
     for i in range(rows):
-        if kind[i] == UNILATERAL and closed[i] and abs(psi[i]) <= slow(h, i):
+        if kind[i] == UNILATERAL and closed[i] and _stays(h, w, i):
             many = add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
             mode[i] = HELD
             sets += 1
@@ -105,6 +105,13 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
             which[every] = i
             every += 1
     return _consistent(h, w, many, every, single and sets <= 4)
+
+
+@helper
+def _stays(h: Any, w: Any, i: int) -> bool:
+    """Whether a row that touches is still, or leaves so slowly that it is back before it can be seen."""
+    psi, pressed = h.real[h.places[0].psi + i], -w.real[w.places[0].r + i]
+    return bool(abs(psi) <= slow(h, i) or (psi > 0.0 and psi < unseen(h, i, pressed)))
 
 
 @helper

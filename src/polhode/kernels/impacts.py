@@ -23,13 +23,14 @@ from .condense import complete, condense
 from .gathering import add, gather, moves, slow, solve_rows
 from .kernel import helper
 from .linear import factor, solve
-from .mode import TANGENT, UNILATERAL
+from .mode import CLOSED, TANGENT, UNILATERAL
 from .sliding import spread
 from .stepping import copy, fill
 from .views import part, square
 
 Array = np.ndarray
 
+NEARLY = 1e-6  # of what is slow
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
@@ -42,7 +43,9 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
     for _ in range(20):
         meets = False
         for i in range(s.rows):
-            meets = meets or (closed[i] != 0 and psi[i] < -slow(h, i))
+            # what just closed must not go on, however slowly, or it would close again at once
+            still = NEARLY * slow(h, i) if v.cause == CLOSED and i == v.event else slow(h, i)
+            meets = meets or (closed[i] != 0 and psi[i] < -still)
         for k in range(v.equals):
             meets = meets or abs(psi[equal[k]]) > slow(h, equal[k])
         if not meets:
@@ -191,13 +194,19 @@ def apply_impulses(h: Any, w: Any, lam: Array, u: Array) -> None:
 
 
 @helper
+def unseen(h: Any, i: int, pressed: float) -> float:
+    """The speed with which a row that is pressed leaves, at most, to be back before it can be seen."""
+    return float(np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[h.places[0].reach2 + i])))
+
+
+@helper
 def _bounce(h: Any, w: Any, i: int, speed: float, t: float) -> float:
     """The restitution of a row that meets with a speed; 0 where that is too low a bounce, and when it rests then."""
-    s, v = h.places[0], w.places[0]
+    v = w.places[0]
     e, pressed = w.real[v.restitution + i], -w.real[v.r + i]
     if not e > 0.0:
         return 0.0
-    if e * speed < np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[s.reach2 + i])):
+    if e * speed < unseen(h, i, pressed):
         if e < 1.0:
             w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * speed / (pressed * (1.0 - e)))
         return 0.0

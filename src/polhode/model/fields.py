@@ -145,7 +145,7 @@ def choice(options: Iterable[str], usual: str) -> Any:
 
 def flag(usual: bool) -> Any:
     """True or false."""
-    return _spec("flag", usual=usual)
+    return _field(default=usual, metadata={"spec": Spec(kind="flag", usual=usual)})
 
 
 def short(e: Expr) -> str:

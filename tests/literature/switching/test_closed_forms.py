@@ -270,3 +270,19 @@ def test_the_coupler_of_a_four_bar_is_released() -> None:
     free = ph.simulate(bare, *there, 0.5, rtol=1e-11, atol=1e-11)
     assert sim.q == pytest.approx(free.q[-1], abs=1e-9)
     assert sim.active == ()
+
+
+def test_a_bob_comes_to_rest_between_a_rope_and_a_slope() -> None:
+    """Bounces on one push the other open by less than can be seen; both end closed, where circle and line meet."""
+    build = ph.Builder("tethered", gravity=(0, 0, -G))
+    build.body("along", joint=ph.prismatic("x", name="x"), mass=0)
+    build.body("bob", parent="along", joint=ph.prismatic("z", name="z"), mass=3)
+    build.marker("slope", body="world", at=(0, 0, -1.2), rpy=(0, 0.2, 0))
+    build.rope("world", "bob", length=1.5, name="rope")
+    build.contact("bob", "slope", friction=0.1, restitution=0.5, name="ground")
+    traj = ph.simulate(compiled(build), {"x": 0.9, "z": -0.2}, t_end=12.0)
+    assert traj.outcome.finished
+    x, z = traj.q[-1]
+    assert np.hypot(x, z) == pytest.approx(1.5, abs=1e-9)
+    assert np.sin(0.2) * x + np.cos(0.2) * (z + 1.2) == pytest.approx(0, abs=1e-9)
+    assert traj.u[-1] == pytest.approx([0, 0], abs=1e-9)
