@@ -132,6 +132,7 @@ def simulate_many(
         p=parameters,
     )
     native = inputs.sampled is None and inputs.continuous is None and not options and not len(program.held)
+    native = native and not chosen.rule.whole
     if chosen.rule.fixed and native and step is not None and program.flow is not None and _even(t, t0, step):
         x = program.state(q, u, z)
         bundle = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
