@@ -11,7 +11,20 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.choice import JAMMED
 from polhode.kernels.machine import OK, Machine
-from polhode.kernels.mode import CLOSED, COMMAND, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, START, STEPPED, STUCK
+from polhode.kernels.mode import (
+    CLOSED,
+    COMMAND,
+    GUARD,
+    HELD,
+    OFF,
+    OPENED,
+    SLIDES,
+    SLIPPED,
+    START,
+    STEPPED,
+    STUCK,
+    Switching,
+)
 from polhode.kernels.moreau import impose
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
@@ -22,6 +35,20 @@ from .switches import At, When
 
 BEYOND = 1e-6  # of the size that a row is measured by: what is further beyond a bound is refused
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
+
+
+class Rows:
+    """The parts of a mode by name, each found once."""
+
+    def __init__(self, rows: Switching) -> None:
+        self.rows, self.whole, self.places = rows, rows.whole, rows.places
+        self._found: dict[str, np.ndarray] = {}
+
+    def view(self, name: str) -> np.ndarray:
+        """A part by its name."""
+        if name not in self._found:
+            self._found[name] = self.rows.view(name)
+        return self._found[name]
 
 
 class Switchboard:
@@ -38,7 +65,7 @@ class Switchboard:
     ) -> None:  # fmt: skip
         assert machine.switching is not None
         self.program, self.machine, self.x = program, machine, x
-        self.names, self.rows = program.groups, machine.switching
+        self.names, self.rows = program.groups, Rows(machine.switching)
         self._resolve = (impose if whole else resolve).bind(machine, runs, x)
         self.whole = whole
         self.events: list[Event] = []
