@@ -2,7 +2,7 @@
 
 A model may declare thousands of candidates. Up to WIRED rows, all of them are in the code of the machine.
 Beyond, only those that hold, were named or have touched; the others are wired when they are engaged, or when
-their gap closes, so that a step costs what those cost that act.
+their gap closes. So a step costs what those cost that act, and what it takes to watch the gaps of the others.
 """
 
 from __future__ import annotations
