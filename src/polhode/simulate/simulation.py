@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.equations.program import WORK, Program, program_of
+from polhode.equations.code import WORK
+from polhode.equations.program import Program, program_of
 from polhode.equations.warning import warn_caller
 from polhode.kernels.loop import advance, advance_whole, room_of
 from polhode.kernels.machine import NOT_FINITE, Machine
