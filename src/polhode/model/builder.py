@@ -10,7 +10,6 @@ from polhode.spatial import Pose
 
 from . import values
 from .body import WORLD, Body, Marker
-from .checks import check_names
 from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
@@ -188,7 +187,8 @@ class Builder:
             "joint": dict.fromkeys(joint.name for joint in joints if joint.nu),
         }
         for part in self.short:
-            check_names(part, known, faults)
+            for text in part.missing(known):
+                faults.add(text)
         laws = {(part.coordinate, part.value) for part in self.short if isinstance(part, Law) and part.active}
         for name, times in Counter(name for name, _ in laws).items():
             if times > 1:

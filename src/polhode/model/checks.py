@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from polhode.graph import free_symbols
 
 from . import values
 from .body import WORLD, Body
-from .elements import Element, Force
+from .elements import Force
 from .errors import Faults, closest
 from .states import TIME
 from .switched import Stop
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def check_own_names(model: Model, faults: Faults) -> None:
+def check_names(model: Model, faults: Faults) -> None:
     """Note names that are missing, occur twice or belong to the ground or to time."""
     kinds: dict[str, list[str]] = {
         "Body": [body.name for body in model.bodies],
@@ -104,8 +104,7 @@ def check_references(model: Model, faults: Faults) -> None:
         if (host := tied(part, hosts)) is not None:
             idle = "moves" if isinstance(part, Force) else "restricts"
             faults.add(f"{part.what} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
-        check_names(part, known, faults)
-        for text in part.faults():
+        for text in (*part.missing(known), *part.faults()):
             faults.add(text)
     for name, times in Counter(c.coordinate for c in model.switchable if isinstance(c, Stop)).items():
         if times > 1:
@@ -118,14 +117,6 @@ def check_references(model: Model, faults: Faults) -> None:
     for name, times in Counter(c.coordinate for c in model.couplings).items():
         if times > 1:
             faults.add(f"Coordinate {name!r} has {times} couplings, expected one. Make the others constraints.")
-
-
-def check_names(part: Element, known: Mapping[str, Iterable[str]], faults: Faults) -> None:
-    """Note the markers, coordinates and speeds of an element that do not exist."""
-    for kind, names in known.items():
-        for name in part.uses(kind):
-            if name not in names:
-                faults.add(f"{part.what}: {kind} {name!r} does not exist. {closest(name, names)}")
 
 
 def check_switches(model: Model, faults: Faults) -> None:

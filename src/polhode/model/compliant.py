@@ -18,7 +18,62 @@ from polhode.graph import Expr, Matrix, maximum
 
 from . import fields
 from .body import WORLD
-from .elements import Force, element
+from .elements import Element, Force, element
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(Element):
+    """A coordinate between two bounds, whether rigid or not."""
+
+    __slots__ = ()
+    named = "stop {coordinate}"
+    positional = 1
+
+    coordinate: str = fields.coordinate()
+    lower: Expr | None = fields.scalar(optional=True)
+    upper: Expr | None = fields.scalar(optional=True)
+
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if self.lower is None and self.upper is None:
+            yield f"{self.what}: has no bound. Give lower=, upper= or both."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taut(Element):
+    """Two markers that are not to be further apart than a length."""
+
+    __slots__ = ()
+    named = "rope {a} {b}"
+    positional = 2
+
+    ends: tuple[str, str] = fields.markers()
+    length: Expr = fields.scalar(above=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Touching(Element):
+    """A point, a thin disc or a sphere above a plane."""
+
+    __slots__ = ()
+    named = "contact {marker}"
+    positional = 2
+
+    marker: str = fields.marker()
+    ground: str = fields.marker(WORLD)
+    friction: Expr | None = fields.scalar(optional=True, least=0, of="anything")
+    shape: str = fields.choice(("point", "disc", "sphere"), "point")
+    radius: Expr | None = fields.scalar(optional=True, above=0)
+    axis: Matrix = fields.axis("y")
+
+    def between(self) -> tuple[str, ...]:
+        return (self.marker, self.ground)
+
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if (self.shape == "point") != (self.radius is None):
+            said = "has no radius" if self.radius is None else "has a radius"
+            yield f'{self.what}: a {self.shape} {said}. Give radius= to a "disc" or a "sphere", and to no point.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,39 +112,25 @@ class Compliant(Force):
 
 
 @element
-class CompliantStop(Compliant):
+class CompliantStop(Bounded, Compliant):
     """A coordinate that is pushed back below or above a bound; see `Compliant`."""
 
     table = "compliant_stop"
-    named = "stop {coordinate}"
-    positional = 1
 
     name: str
-    coordinate: str = fields.coordinate()
-    lower: Expr | None = fields.scalar(optional=True)
-    upper: Expr | None = fields.scalar(optional=True)
-
-    def faults(self) -> Iterator[str]:
-        yield from Compliant.faults(self)
-        if self.lower is None and self.upper is None:
-            yield f"{self.what}: has no bound. Give lower=, upper= or both."
 
 
 @element
-class CompliantRope(Compliant):
+class CompliantRope(Taut, Compliant):
     """Two markers whose origins are pulled together where they are more than `length` apart; see `Compliant`."""
 
     table = "compliant_rope"
-    named = "rope {a} {b}"
-    positional = 2
 
     name: str
-    ends: tuple[str, str] = fields.markers()
-    length: Expr = fields.scalar(above=0)
 
 
 @element
-class CompliantContact(Compliant):
+class CompliantContact(Touching, Compliant):
     """A point, a thin disc or a sphere that the plane across the z axis of a marker pushes back; see `Compliant`.
 
     marker, ground, shape, radius, axis : as of a `Contact`
@@ -98,23 +139,6 @@ class CompliantContact(Compliant):
     """
 
     table = "compliant_contact"
-    named = "contact {marker}"
-    positional = 2
 
     name: str
-    marker: str = fields.marker()
-    ground: str = fields.marker(WORLD)
-    friction: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     slip_speed: Expr = fields.scalar(1e-3, above=0)
-    shape: str = fields.choice(("point", "disc", "sphere"), "point")
-    radius: Expr | None = fields.scalar(optional=True, above=0)
-    axis: Matrix = fields.axis("y")
-
-    def between(self) -> tuple[str, ...]:
-        return (self.marker, self.ground)
-
-    def faults(self) -> Iterator[str]:
-        yield from Compliant.faults(self)
-        if (self.shape == "point") != (self.radius is None):
-            said = "has no radius" if self.radius is None else "has a radius"
-            yield f'{self.what}: a {self.shape} {said}. Give radius= to a "disc" or a "sphere", and to no point.'

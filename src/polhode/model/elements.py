@@ -20,7 +20,7 @@ and then build.band("tip", "world", tension=2), [[band]] in TOML. What it does t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from inspect import Parameter, Signature
@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from polhode.graph import Expr, free_symbols
 
 from . import fields
-from .errors import ModelError, fault
+from .errors import ModelError, closest, fault
 from .fields import Spec
 
 
@@ -95,6 +95,13 @@ class Element:
             if spec.kind == "scalar" and spec.belongs(held) and (wrong := spec.outside(held[name])):
                 yield f"{self.what}: {name} is {wrong}."
 
+    def missing(self, known: Mapping[str, Iterable[str]]) -> Iterator[str]:
+        """What it refers to that does not exist, of known names by kind."""
+        for kind, names in known.items():
+            for name in self.uses(kind):
+                if name not in names:
+                    yield f"{self.what}: {kind} {name!r} does not exist. {closest(name, names)}"
+
     def described(self) -> str:
         """What it is and what it is about, in a few words; nothing where the name says it."""
         about = [name for kind in fields.NAMES for name in self.uses(kind)]
@@ -148,7 +155,9 @@ def element(kind: _Class) -> _Class:
     """Declare an element: make it a dataclass, known to the builder and the formats."""
     made: Any = dataclass(frozen=True, slots=True, kw_only=True)(kind)
     made.title = made.title or titled(made.table)
-    own = sorted(dataclass_fields(made), key=lambda f: f.name not in kind.__annotations__)  # inherited ones last
+    bases = sorted(made.__mro__, key=lambda base: issubclass(base, (Force, Constraint)))
+    owners = [vars(base).get("__annotations__", {}) for base in bases]  # what it is about, its own, what it inherits
+    own = sorted(dataclass_fields(made), key=lambda f: [f.name in names for names in owners].index(True))
     made.specs = {f.name: f.metadata["spec"] for f in own if "spec" in f.metadata}
     made.signature = _signature(made)
     ELEMENTS[made.table] = made

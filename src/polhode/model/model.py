@@ -11,7 +11,7 @@ from polhode.graph import Expr, Matrix, free_symbols, substitute, symbol
 from polhode.spatial import Pose
 
 from .body import WORLD, Body, Marker
-from .checks import check_inertias, check_own_names, check_references, check_switches, depth_first
+from .checks import check_inertias, check_names, check_references, check_switches, depth_first
 from .constraints import Coupling
 from .dependence import check_symbols
 from .elements import Constraint, Force
@@ -59,7 +59,7 @@ class Model:
 
     def __post_init__(self) -> None:
         faults = Faults()
-        check_own_names(self, faults)
+        check_names(self, faults)
         object.__setattr__(self, "bodies", tuple(depth_first(self.bodies, faults)))
         check_references(self, faults)
         check_inertias(self, faults)

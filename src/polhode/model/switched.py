@@ -9,19 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from polhode.graph import Expr, Matrix, as_expr
 
 from . import fields
-from .body import WORLD
-from .compliant import CompliantContact, CompliantRope, CompliantStop
+from .compliant import Bounded, Compliant, CompliantContact, CompliantRope, CompliantStop, Taut, Touching
 from .constraints import LOOPS
 from .elements import Constraint, Element, element
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commanded(Constraint):
+    """What commands engage and release; where, is not known before."""
+
+    @property
+    def holds(self) -> bool:
+        """Never as declared."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slipping(Commanded):
+    """What holds a speed, up to a capacity."""
+
+    capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
+
+    @property
+    def law(self) -> str:  # type: ignore[override]
+        return "equal" if self.capacity is None else "bounded"
+
+
 @element
-class Lock(Constraint):
+class Lock(Commanded):
     """A joint that is held where it is while the lock is engaged."""
 
     table = "lock"
@@ -30,14 +50,9 @@ class Lock(Constraint):
     name: str
     joint: str = fields.joint()
 
-    @property
-    def holds(self) -> bool:
-        """Never as declared: commands engage and release it."""
-        return False
-
 
 @element
-class Brake(Constraint):
+class Brake(Slipping):
     """A speed that is held at 0.
 
     capacity : the most it bears, a force or a torque; beyond it slips and pulls with that much. None for any
@@ -49,20 +64,10 @@ class Brake(Constraint):
 
     name: str
     speed: str = fields.speed()
-    capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
-
-    @property
-    def holds(self) -> bool:
-        """Never as declared: commands engage and release it."""
-        return False
-
-    @property
-    def law(self) -> str:  # type: ignore[override]
-        return "equal" if self.capacity is None else "bounded"
 
 
 @element
-class Clutch(Constraint):
+class Clutch(Slipping):
     """Two speeds that turn together: u_a = ratio u_b. It keeps the offset that it engages at.
 
     capacity : the most it bears at a, a force or a torque; beyond it slips. None for any
@@ -75,20 +80,10 @@ class Clutch(Constraint):
     name: str
     ends: tuple[str, str] = fields.speeds()
     ratio: Expr = fields.scalar(1)
-    capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
-
-    @property
-    def holds(self) -> bool:
-        """Never as declared: commands engage and release it."""
-        return False
-
-    @property
-    def law(self) -> str:  # type: ignore[override]
-        return "equal" if self.capacity is None else "bounded"
 
 
 @element
-class Latch(Constraint):
+class Latch(Commanded):
     """Two markers that are tied as they are where the latch engages, entirely or in part.
 
     kind : as of a loop; a "distance" is that which they have
@@ -108,11 +103,6 @@ class Latch(Constraint):
     def rows(self) -> int:
         return LOOPS[self.kind]
 
-    @property
-    def holds(self) -> bool:
-        """Never as declared: where it engages is not known before."""
-        return False
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unilateral(Constraint):
@@ -124,6 +114,7 @@ class Unilateral(Constraint):
     """
 
     law = "unilateral"
+    yielding: ClassVar[type[Compliant]]
     restitution: Expr = fields.scalar(0, least=0, most=1, of="anything")
     restitution_law: str = fields.choice(("newton", "poisson"), "newton")
     stiffness: Expr | None = fields.scalar(optional=True, above=0)
@@ -145,46 +136,38 @@ class Unilateral(Constraint):
         if getattr(self, "static", None) is not None:
             yield f"{self.what}: has stiffness and static friction, expected friction= alone, which is regularised."
 
-    def _yields(self) -> dict[str, Any]:
-        """What a force in its place has."""
-        given = {"damping": self.damping, "dissipation": self.dissipation}
-        found = {name: as_expr(0) if e is None else e for name, e in given.items()}
-        exponent = as_expr(1) if self.exponent is None else self.exponent
-        return {"name": self.name, "stiffness": self.stiffness, "exponent": exponent, **found}
+    def stands_for(self) -> Element:
+        """Itself, or where it has a stiffness the force in its place, with the fields that both have."""
+        if self.stiffness is None:
+            return self
+        specs = self.yielding.specs
+        given = {name: getattr(self, name) for name in specs}
+        needed = [name for name, value in given.items() if value is None and not specs[name].optional]
+        given |= {name: as_expr(specs[name].usual) for name in needed}
+        return self.yielding(name=self.name, **given)  # type: ignore[call-arg]  # a dataclass
 
 
 @element
-class Stop(Unilateral):
+class Stop(Bounded, Unilateral):
     """A coordinate that cannot go below or above a bound.
 
     restitution, stiffness and what belongs to them : see `Unilateral`
     """
 
     table = "stop"
-    named = "stop {coordinate}"
-    positional = 1
+    yielding = CompliantStop
 
     name: str
-    coordinate: str = fields.coordinate()
-    lower: Expr | None = fields.scalar(optional=True)
-    upper: Expr | None = fields.scalar(optional=True)
 
     @property
     def rows(self) -> int:
         return (self.lower is not None) + (self.upper is not None)
 
     def faults(self) -> Iterator[str]:
-        yield from Unilateral.faults(self)
-        if not self.rows:
-            yield f"{self.what}: has no bound. Give lower=, upper= or both."
+        yield from Bounded.faults(self)
         low, high = (None if e is None else e.number for e in (self.lower, self.upper))
         if low is not None and high is not None and low > high:
             yield f"{self.what}: lower {low:g} is above upper {high:g}."
-
-    def stands_for(self) -> Element:
-        if self.stiffness is None:
-            return self
-        return CompliantStop(coordinate=self.coordinate, lower=self.lower, upper=self.upper, **self._yields())
 
     def described(self) -> str:
         low, high = ("" if e is None else fields.short(e) for e in (self.lower, self.upper))
@@ -192,7 +175,7 @@ class Stop(Unilateral):
 
 
 @element
-class Contact(Unilateral):
+class Contact(Touching, Unilateral):
     """A point, a thin disc or a sphere that cannot go below the plane across the z axis of a marker.
 
     marker      : the point, or the centre; `axis` is the axis of a disc in it
@@ -204,50 +187,23 @@ class Contact(Unilateral):
     """
 
     table = "contact"
-    named = "contact {marker}"
-    positional = 2
+    yielding = CompliantContact
 
     name: str
-    marker: str = fields.marker()
-    ground: str = fields.marker(WORLD)
-    friction: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     static: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     slip_speed: Expr | None = fields.scalar(optional=True, above=0)
-    shape: str = fields.choice(("point", "disc", "sphere"), "point")
-    radius: Expr | None = fields.scalar(optional=True, above=0)
-    axis: Matrix = fields.axis("y")
 
     @property
     def rows(self) -> int:
         return 1 if self.friction is None else 3
 
-    def between(self) -> tuple[str, ...]:
-        return (self.marker, self.ground)
-
     def faults(self) -> Iterator[str]:
-        yield from Unilateral.faults(self)
-        if (self.shape == "point") != (self.radius is None):
-            said = "has no radius" if self.radius is None else "has a radius"
-            yield f'{self.what}: a {self.shape} {said}. Give radius= to a "disc" or a "sphere", and to no point.'
+        yield from Touching.faults(self)
         if self.static is not None and self.friction is None:
             yield f"{self.what}: has static friction alone. Give friction= for where it slides, too."
         slides, sticks = (None if e is None else e.number for e in (self.friction, self.static))
         if slides is not None and sticks is not None and sticks < slides:
             yield f"{self.what}: static is {sticks:g}, less than friction {slides:g}, expected as much or more."
-
-    def stands_for(self) -> Element:
-        if self.stiffness is None:
-            return self
-        return CompliantContact(
-            marker=self.marker,
-            ground=self.ground,
-            friction=self.friction,
-            slip_speed=as_expr(1e-3) if self.slip_speed is None else self.slip_speed,
-            shape=self.shape,
-            radius=self.radius,
-            axis=self.axis,
-            **self._yields(),
-        )
 
     def described(self) -> str:
         shape = "" if self.shape == "point" else f"{self.shape} "
@@ -255,24 +211,16 @@ class Contact(Unilateral):
 
 
 @element
-class Rope(Unilateral):
+class Rope(Taut, Unilateral):
     """Two markers whose origins are at most `length` apart.
 
     restitution, stiffness and what belongs to them : see `Unilateral`
     """
 
     table = "rope"
-    named = "rope {a} {b}"
-    positional = 2
+    yielding = CompliantRope
 
     name: str
-    ends: tuple[str, str] = fields.markers()
-    length: Expr = fields.scalar(above=0)
-
-    def stands_for(self) -> Element:
-        if self.stiffness is None:
-            return self
-        return CompliantRope(ends=self.ends, length=self.length, **self._yields())
 
     def described(self) -> str:
         return f"rope {fields.short(self.length)} {', '.join(self.ends)}"
