@@ -13,8 +13,6 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from polhode.equations import Dynamics
 from polhode.equations.modes import ModeProgram, NotEmbeddedError, idle_rows, laws_of
 from polhode.equations.program import Program, program_of
@@ -25,12 +23,10 @@ from polhode.model.errors import closest
 from polhode.trajectory import Trajectory
 from polhode.trajectory.events import OPEN, RELEASED
 
-from .asked import check_span, movable, times
+from .asked import movable
 from .inputs import read_inputs
-from .run import _ended
+from .run import simulated_until
 from .stages import StagedSimulation, keyed
-from .warning import warn
-from .watching import watching
 
 MOST = 64  # modes that are compiled ahead
 GENERAL = "by the loop for all modes"
@@ -192,6 +188,9 @@ class Automaton:
 
     def simulation(self, q0: Any = None, u0: Any = None, **given: Any) -> StagedSimulation:
         """A `Simulation` that moves by the equations of the mode it is in; it takes the same arguments."""
+        return self._simulation(self.dynamics, q0=q0, u0=u0, **given)
+
+    def _simulation(self, dynamics: Dynamics, _driven: bool = True, **given: Any) -> StagedSimulation:
         inputs = read_inputs(given.get("tau"), self.dynamics.equations)
         if inputs.continuous is not None:
             raise TypeError(
@@ -199,30 +198,15 @@ class Automaton:
                 "by name, or Sampled(...)."
             )
         method = given.get("method", "dop853")
-        driven = given.pop("_driven", True)
-        program = program_of(self.dynamics, inputs.laws, driven, stepping=method == "euler")
+        program = program_of(dynamics, inputs.laws, _driven, stepping=method == "euler")
         usable = method not in ("rodas5p", "moreau") and not program.stepping
         programs = self._programs(program) if usable else {}
         found = {rows: made for rows, made in programs.items() if isinstance(made, ModeProgram)}
-        return StagedSimulation(found, self.dynamics, q0, u0, _driven=driven, **given)
+        return StagedSimulation(found, dynamics, _driven=_driven, **given)
 
-    def simulate(
-        self, q0: Any = None, u0: Any = None, t_end: float | None = None, *, output: Any = None, switches: Any = (),
-        until: Any = None, reacting: bool = False, progress: bool | None = None, **given: Any,
-    ) -> Trajectory:  # fmt: skip
+    def simulate(self, q0: Any = None, u0: Any = None, t_end: float | None = None, **given: Any) -> Trajectory:
         """Move the machine from a state to t_end, mode by mode; arguments are those of `polhode.simulate`."""
-        if until is not None:
-            t_end, switches = _ended(t_end, until, switches)
-            output = "steps" if t_end == np.inf and output is None else output
-        t0 = given.get("t0", 0.0)
-        end = check_span(given.get("step"), t0, t_end)
-        grid = times(output, t0, end)
-        with watching(progress, t0, end) as seen:
-            run = self.simulation(q0, u0, switches=switches, _driven=given.get("tau") is not None, **given)
-            run._integrate(end, grid, seen)
-        found = run.trajectory(reacting)
-        warn(found.outcome)
-        return found
+        return simulated_until(self.dynamics, t_end, make=self._simulation, q0=q0, u0=u0, **given)
 
     # to look at
 

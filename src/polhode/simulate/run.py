@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.kernels.loop import METHODS
 from polhode.trajectory import Trajectory
 
 from .asked import check_span, method_of, movable, times, whole_steps
@@ -60,15 +60,21 @@ def simulate(
     A run that cannot go on returns what it has, and warns (SimulationWarning); `outcome` says why it
     ended. Ctrl-C too. `Simulation` moves a machine step by step.
     """
-    given: Any = {"switches": switches}
+    return simulated_until(
+        dynamics, t_end, until, switches, output, reacting=reacting, progress=progress, q0=q0, u0=u0, z0=z0, tau=tau,
+        p=p, method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0,
+    )  # fmt: skip
+
+
+def simulated_until(
+    dynamics: Dynamics, t_end: Any, until: Any = None, switches: Any = (), output: Any = None, **given: Any
+) -> Trajectory:
+    """Do as `simulate` does, with what else `simulated` takes."""
     if until is not None:
-        t_end, given["switches"] = _ended(t_end, until, switches)
+        t_end, switches = _ended(t_end, until, switches)
         if t_end == np.inf and output is None:
             output = "steps"
-    found = simulated(
-        dynamics, t_end, output, reacting, progress, q0=q0, u0=u0, z0=z0, tau=tau, p=p,
-        method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0, **given,
-    )  # fmt: skip
+    found = simulated(dynamics, t_end, output, switches=switches, **given)
     warn(found.outcome)
     return found
 
@@ -90,17 +96,20 @@ def simulated(
     output: Any = None,
     reacting: bool = False,
     progress: bool | None = None,
+    *,
+    make: Callable[..., Simulation] = Simulation,
+    method: str = "dop853",
     **given: Any,
 ) -> Trajectory:
-    """Do as `simulate` does, without a warning; `given` is what a Simulation takes."""
+    """Do as `simulate` does, without a warning; `given` is what a Simulation takes, or what `make` does instead."""
     step, t0 = given.get("step"), given.get("t0", 0.0)
-    method_of(given["method"], step, t0)
+    whole = method_of(method, step, t0).rule.whole
     end = check_span(step, t0, t_end)
     grid = times(output, t0, end)
-    if output is None and METHODS[given["method"]].rule.whole and grid is not None:
+    if output is None and whole and grid is not None:
         grid = whole_steps(grid, t0, end, step)
     movable(dynamics, "simulate")
     with watching(progress, t0, end) as seen:
-        run = Simulation(dynamics, _driven=given.get("tau") is not None, **given)
+        run = make(dynamics, method=method, _driven=given.get("tau") is not None, **given)
         run._integrate(end, grid, seen)
     return run.trajectory(reacting)
