@@ -11,6 +11,7 @@ from polhode.compile import Function, compile
 from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, substitute, symbol, vector
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
+from polhode.kinematics.candidates import Law
 from polhode.kinematics.loads import damping_matrix
 from polhode.model import TIME
 
@@ -146,19 +147,31 @@ class Code:
     def compiled(
         self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
     ) -> Function:
-        p = [symbol(name) for name in self.dynamics.parameters]
-        p = [*p, *([_STEP] if self.stepping else []), *(s for _, s, _ in self.candidates.captured)]
-        p = p or [symbol("no parameter")]
         inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
-        return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
+        return compile(inputs | {"p": vector(self.given_as(forced))}, {name: output}, name=name)
+
+    def given_as(self, forced: bool) -> list[Expr]:
+        """What code takes as p, whether or not it takes forces beside them."""
+        p = [symbol(name) for name in self.dynamics.parameters]
+        p = [*p, *([_STEP] if self.stepping else []), *(s for _, s, _ in self.candidates.captured)]
+        return p or [symbol("no parameter")]
+
+    @property
+    def rate(self) -> Matrix:
+        """Symbols for the rate of the state."""
+        return vector([symbol(f"rate {i}") for i in range(len(self.x))])
+
+    @cached_property
+    def row_laws(self) -> list[Law]:
+        """The law of every row."""
+        return [Law()] * len(self.equations.constraints) + list(self.candidates.laws)
 
     def guards(self, values: Sequence[Expr]) -> Function:
         """The call (t, x, rate, p) -> values and their rates, of conditions that are watched."""
-        rate = vector([symbol(f"rate {i}") for i in range(len(self.x))])
-        quasi = self.equations.kinematics.quasi
+        rate, quasi = self.rate, self.equations.kinematics.quasi
         values = [substitute(e, quasi) if free_symbols(e) & set(quasi) else e for e in values]
         rates = [diff_along(e, [*self.x, TIME], [*rate, as_expr(1)]) for e in values]
         return self.compiled("guards", [*values, *rates], rate=rate)
@@ -174,7 +187,7 @@ class Code:
             return None
         tau, carried, held = self._parts
         nq, nu = len(self.equations.q), len(self.equations.u)
-        rate = vector([symbol(f"rate {i}") for i in range(len(self.x))])
+        rate = self.rate
         lam = vector([symbol(f"reaction {i}") for i in range(len(self.constraints))])
         udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
         rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, held)
@@ -205,10 +218,8 @@ class Code:
         """The call (t, x, p) -> bound, grip and restitution of all rows, (3 m,); None where nothing comes and goes."""
         if not len(self.constraints):
             return None
-        zeros = [as_expr(0)] * len(self.equations.constraints)
-        laws = self.candidates.laws
-        columns = ([law.bound for law in laws], [law.grip for law in laws], [law.restitution for law in laws])
-        return self.compiled("laws", [e for column in columns for e in (*zeros, *column)])
+        columns = zip(*((law.bound, law.grip, law.restitution) for law in self.row_laws), strict=True)
+        return self.compiled("laws", [e for column in columns for e in column])
 
     @cached_property
     def capture(self) -> Function | None:

@@ -10,11 +10,11 @@ from polhode.compile import compile
 from polhode.compile.targets import TARGETS
 from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 
 from .inputs import fresh
 from .later import later
-from .parameters import Call, listed, parameter_values
+from .parameters import Call, parameter_values
 from .response import Acceleration, Response, impulse, respond
 
 if TYPE_CHECKING:

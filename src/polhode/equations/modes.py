@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from polhode.compile import Function
-from polhode.compile import compile as to_code
 from polhode.graph import (
     Expr,
     Matrix,
@@ -39,10 +38,10 @@ from polhode.graph import (
 from polhode.kernels.machine import FLOW, Machine
 from polhode.kernels.mode import CLOSED, EQUAL, HELD, NOTHING, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from polhode.kinematics import InSpeeds
-from polhode.kinematics.candidates import Law
 from polhode.kinematics.eliminate import eliminate
 from polhode.kinematics.generic import generic_points
 from polhode.model import TIME, Model, Relation
+from polhode.model.switched import Commanded
 
 from .dynamics import Dynamics, accelerations
 from .formulate import formulate
@@ -129,7 +128,7 @@ class ModeProgram(Program):
     @cached_property
     def _sliding(self) -> dict[int, Expr]:
         """The reactions of rows that slide."""
-        laws = laws_of(self.whole_program)
+        laws = self.whole_program.row_laws
         return {i: -laws[i].bound * self.slips[i] for i, mode in enumerate(self.modes) if mode == SLIDES}
 
     # native code
@@ -176,30 +175,21 @@ class ModeProgram(Program):
     def parameters(self) -> list[Expr]:
         """What its code takes as p: that of the whole machine, directions of slides, forces."""
         whole = self.whole_program
-        known = [symbol(name) for name in whole.dynamics.parameters]
-        known += [s for _, s, _ in whole.candidates.captured]
-        return [*(known or [symbol("no parameter")]), *self.slips, *whole.tau]
+        return [*whole.given_as(False), *self.slips, *whole.tau]
 
     def completed(self, p: Any) -> np.ndarray:
         return np.zeros(len(self.parameters)) if p is None else np.asarray(p, dtype=float)
 
-    def compiled(
-        self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
-    ) -> Function:
-        inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
-        p = self.parameters
-        if forced:
-            inputs["tau"] = self.tau
-            p = [*p[: len(p) - len(self.tau)], *(symbol(f"force {i}") for i in range(len(self.tau)))]
-        output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
-        return to_code(inputs | {"p": vector(p)}, {name: output}, name=name)
+    def given_as(self, forced: bool) -> list[Expr]:
+        p = self.parameters  # forces have other names where they are beside them, and are not used
+        return [*p[: len(p) - len(self.tau)], *(symbol(f"force {i}") for i in range(len(self.tau)))] if forced else p
 
     # what ends it
 
     @cached_property
     def reacting(self) -> bool:
         """Whether it ends where a reaction says so."""
-        laws = laws_of(self.whole_program)
+        laws = self.whole_program.row_laws
         return any(m == HELD and law.kind != EQUAL for m, law in zip(self.modes, laws, strict=True))
 
     def reactions(self, udot: Matrix) -> dict[int, Expr]:
@@ -226,8 +216,8 @@ class ModeProgram(Program):
 
         The last, without a row, is about the choice of speeds.
         """
-        whole, laws, found = self.whole_program, laws_of(self.whole_program), []
-        rate = self._rates
+        whole, laws, found = self.whole_program, self.whole_program.row_laws, []
+        rate = self.rate
         lam = self.reactions(rate[len(self.equations.q) :][: len(self.equations.u)]) if self.reacting else {}
         phi, psi = whole.constraints.phi, self._seen(whole.constraints.psi)
         for i, (mode, law) in enumerate(zip(self.modes, laws, strict=True)):
@@ -263,10 +253,6 @@ class ModeProgram(Program):
                     total = total + e * e * (size if size != 0 else as_expr(1))
         return 1 - total / POOR**2
 
-    @property
-    def _rates(self) -> Matrix:
-        return vector([symbol(f"rate {i}") for i in range(len(self.x))])
-
     def watch(self, guards: Sequence[Expr]) -> tuple[Function | None, int]:
         """The call (t, x, rate, p) -> what must stay above 0 and guards, then their rates; and how many they are.
 
@@ -276,7 +262,7 @@ class ModeProgram(Program):
         values += [(self._seen(e), False) for e in guards]
         if not values:
             return None, 0
-        rate = self._rates
+        rate = self.rate
         along, by = [*self.x, TIME], [*rate, as_expr(1)]
         rates = [_ZERO if forces else diff_along(e, along, by) for e, forces in values]
         return self.compiled("guards", [*(e for e, _ in values), *rates], rate=rate), len(values)
@@ -290,11 +276,6 @@ class ModeProgram(Program):
         return made._replace(tau=whole.tau, constrained=made.constrained if len(self.held) else None)
 
 
-def laws_of(program: Program) -> list[Law]:
-    """The law of every row."""
-    return [Law()] * len(program.equations.constraints) + list(program.candidates.laws)
-
-
 def idle_rows(program: Program) -> set[int]:
     """Rows that nothing can move: those across a machine in the plane."""
     return {i for i, row in enumerate(program.constraints.J.rows()) if all(e == 0 for e in row)}
@@ -303,7 +284,7 @@ def idle_rows(program: Program) -> set[int]:
 def _refuse_friction(program: ModeProgram) -> None:
     """Refuse what slides by a reaction that is not known."""
     whole = program.whole_program
-    for i, (mode, law) in enumerate(zip(program.modes, laws_of(whole), strict=True)):
+    for i, (mode, law) in enumerate(zip(program.modes, whole.row_laws, strict=True)):
         if mode == SLIDES and law.kind == TANGENT and (law.of or law.size > 1):
             name = whole.constraints.names[i]
             raise NotEmbeddedError(f"{name!r} slides, with friction that depends on a reaction")
@@ -317,8 +298,7 @@ def _bilateral(whole: Program, held: Sequence[int]) -> Model:
     for name in dict.fromkeys(rows.names[i] for i in held):
         mine = [i for i in held if rows.names[i] == name and i not in idle]
         declared = known.get(name)
-        if declared is not None and declared.law == "equal" and type(declared).__name__ not in ("Lock", "Brake",
-                "Clutch", "Latch"):  # fmt: skip
+        if declared is not None and declared.law == "equal" and not isinstance(declared, Commanded):
             found.append(replace(declared, active=True))
             continue
         for i in mine:

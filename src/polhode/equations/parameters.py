@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.compile import Function
 from polhode.graph import Expr, as_expr, free_symbols
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -112,7 +112,3 @@ def numbers_of(values: Mapping[Any, Any], known: Sequence[str], owner: str = "th
 
 def _unknown(name: Any, known: Sequence[str], owner: str = "the equations") -> str:
     return f"{name!r} is no parameter of {owner}. {closest(name, known)}"
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))

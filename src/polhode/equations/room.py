@@ -9,7 +9,6 @@ import numpy as np
 
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.mode import Switching, make_switching
-from polhode.kinematics.candidates import Law
 
 from . import native
 
@@ -59,12 +58,12 @@ def constrained(program: Program, active: Iterable[str] | None) -> Constrained:
 
 def switching(program: Program, guards: int) -> Switching:
     """Room for a mode of constraints that come and go, and for guards."""
-    m, first, names = len(program.constraints), len(program.equations.constraints), program.groups
+    m, names = len(program.constraints), program.groups
     made = make_switching(
         rows=m, groups=len(names), guards=guards, captures=len(program.candidates.captured), n=len(program.equations.u),
         entries=len(program.x),
     )  # fmt: skip
-    laws = [Law()] * first + list(program.candidates.laws)
+    laws = program.row_laws
     parts: dict[str, Any] = {
         "kind": [law.kind for law in laws],
         "size": [law.size for law in laws],

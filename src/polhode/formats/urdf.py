@@ -7,7 +7,7 @@ from typing import Any
 
 from polhode.graph import Matrix, as_expr, zeros
 from polhode.model import WORLD, Builder, Faults, Joint, Model, ModelError, free, values, weld
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 from polhode.spatial import Inertia
 
 from .urdf_joints import ReadJoint, couple, make_joint, read_joints, read_origin
@@ -138,8 +138,9 @@ def _root_of(links: dict[str, _Link], joints: list[ReadJoint], faults: Faults) -
     if not sound or not links:
         return roots[0] if roots else ""
     if len(roots) > 1:
-        listed = ", ".join(map(repr, roots[:8])) + (", ..." if len(roots) > 8 else "")
-        faults.add(f"Links {listed} have no parent, expected one root. Join the others to it, with fixed joints maybe.")
+        faults.add(
+            f"Links {listed(roots)} have no parent, expected one root. Join the others to it, with fixed joints maybe."
+        )
         return roots[0]
     reached, waiting = set(roots), list(roots)
     while waiting:
@@ -211,5 +212,5 @@ def _note_passive(builder: Builder, passive: bool) -> None:
 
 
 def _counted(joints: list[Joint]) -> str:
-    listed = ", ".join(repr(joint.name) for joint in joints[:3]) + (", ..." if len(joints) > 3 else "")
-    return f"joint {listed}" if len(joints) == 1 else f"{len(joints)} joints ({listed})"
+    names = listed([joint.name for joint in joints], most=3)
+    return f"joint {names}" if len(joints) == 1 else f"{len(joints)} joints ({names})"

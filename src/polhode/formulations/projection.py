@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 from polhode.graph import Expr, Matrix, mirrored, substitute, vector, zeros
 from polhode.kinematics import InSpeeds, Motion
+from polhode.model.errors import listed
 
 from .terms import Terms
 
@@ -28,8 +29,8 @@ def projected(terms: Terms, kin: Motion) -> Terms:
         return terms
     if not isinstance(kin, InSpeeds) or kin.joints is not terms.kinematics:
         raise ValueError(
-            f"Model {kin.model.name!r}: the terms are in the speeds {_listed(terms.kinematics.u)}, expected those of "
-            "the joints that the generalised speeds were defined by. Derive both from one Kinematics."
+            f"Model {kin.model.name!r}: the terms are in the speeds {listed(map(str, terms.kinematics.u))}, "
+            "expected those of the joints that the generalised speeds were defined by. Derive both from one Kinematics."
         )
     return Projection(terms, kin, kin.speeds.G, {v: kin.quasi[v] for v in kin.joints.u}).projected
 
@@ -102,8 +103,3 @@ def require_still(kin: Motion) -> None:
             f"Model {kin.model.name!r}: its speeds or constraints depend on time, so the velocity terms are not C u. "
             "Use velocity_terms."
         )
-
-
-def _listed(u: Matrix) -> str:
-    names: list[Expr] = list(u[:6])
-    return ", ".join(repr(str(s.value)) for s in names) + (", ..." if len(u) > 6 else "")

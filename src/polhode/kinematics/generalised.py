@@ -10,7 +10,7 @@ import numpy as np
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, jacobian, substitute, symbol, vector
 from polhode.graph.node import coerce
 from polhode.model import TIME
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 
 from .constraints import Constraints, constrain, selected
 from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
@@ -136,20 +136,20 @@ def _completing(base: Kinematics, defined: dict[Expr, Expr], sizes: Measured, di
     counting = independent_rows(Y, np.full(k, WRITTEN))
     if len(counting) < k:
         extra = [name for i, name in enumerate(names) if i not in counting]
-        raise ValueError(f"Speeds {_listed(extra)} repeat others: the definitions are not independent. Change them.")
+        raise ValueError(f"Speeds {listed(extra)} repeat others: the definitions are not independent. Change them.")
     J = sizes.rows[:, distinct]
     if k + len(distinct) < n:
-        missing = _listed(_loose(base, Y, J))
+        missing = listed(_loose(base, Y, J))
         raise ValueError(
-            f"The speeds {_listed(names)} and {len(distinct)} rows of embedded constraints do not determine the {n} "
+            f"The speeds {listed(names)} and {len(distinct)} rows of embedded constraints do not determine the {n} "
             f"speeds of the model: {missing} stay open. Define {n - k - len(distinct)} more, or embed constraints."
         )
     least = np.concatenate([np.full(k, WRITTEN), sizes.least[distinct]])
     found = independent_rows(np.concatenate([Y, J], axis=1), least, given=k, most=n - k)
     if len(found) < n - k:
         raise ValueError(
-            f"The definitions of {_listed(names)} and the embedded constraints cannot be inverted: they leave "
-            f"{_listed(_loose(base, Y, J))} undetermined. Define other speeds."
+            f"The definitions of {listed(names)} and the embedded constraints cannot be inverted: they leave "
+            f"{listed(_loose(base, Y, J))} undetermined. Define other speeds."
         )
     return [distinct[i - k] for i in found]
 
@@ -178,18 +178,14 @@ def _eliminated(free: InSpeeds, AB: Matrix, independent: Sequence[str] | None, p
     if growth(values, found)[0] > len(points) // 2:
         chosen = [names[j] for j in dependent_columns(AB, values)]
         raise ValueError(
-            f"The constraints do not determine {_listed([names[j] for j in found])} from {_listed(independent)}. "
-            f"Keep others: {_listed([name for name in names if name not in chosen])} would do."
+            f"The constraints do not determine {listed([names[j] for j in found])} from {listed(independent)}. "
+            f"Keep others: {listed([name for name in names if name not in chosen])} would do."
         )
     return found
 
 
 def _counted(independent: Sequence[str], expected: int, u: Matrix, rows: int) -> str:
     return (
-        f"independent names {len(independent)} speeds ({_listed(independent)}), expected {expected}: there are "
-        f"{len(u)} ({_listed([str(s.value) for s in u])}) and {rows} constraint rows among them."
+        f"independent names {len(independent)} speeds ({listed(independent)}), expected {expected}: there are "
+        f"{len(u)} ({listed([str(s.value) for s in u])}) and {rows} constraint rows among them."
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))

@@ -58,6 +58,12 @@ class Faults:
             raise ModelError(self.found, self.source)
 
 
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Names in a message, the first of many."""
+    found = [repr(name) for name in names]
+    return ", ".join(found[:most]) + ", ..." * (len(found) > most)
+
+
 def closest(name: object, names: Iterable[str]) -> str:
     """A remedy for a name that does not exist: the closest ones, or some that do."""
     return _closest(str(name), tuple(names))

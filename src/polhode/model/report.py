@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from .body import Body
 from .checks import unphysical
 from .constraints import Coupling
 from .elements import Constraint
+from .errors import listed
 from .implied import limited
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def report_on(model: Model) -> Report:
     if stops := [stop.coordinate for stop in model.limit_stops]:
         acting = 'are stops in simulations; load(..., limits="ignore") leaves them out'
         how = acting if model.limits == "stop" else "are kept, but do not act in simulations"
-        findings.append(f"Limits of {_listed(stops)} {how}.")
+        findings.append(f"Limits of {listed(stops)} {how}.")
     others = [name for name, limit in limited(model.bodies) if limit.speed is not None or limit.effort is not None]
     if others:
-        findings.append(f"Limits of speed or effort of {_listed(others)} are kept, but do not act in simulations.")
+        findings.append(f"Limits of speed or effort of {listed(others)} are kept, but do not act in simulations.")
     if rubbing := [brake.speed for brake in model.friction_brakes]:
-        findings.append(f"Dry friction on {_listed(rubbing)} holds and slips in simulations; Q leaves it out.")
+        findings.append(f"Dry friction on {listed(rubbing)} holds and slips in simulations; Q leaves it out.")
     if loose := [c for c in model.constraints if not c.holds]:
         shown = [f"{c.name!r} ({state_of(c)})" for c in loose[:8]] + ["..."] * (len(loose) > 8)
         findings.append(f"Simulations may engage and release {', '.join(shown)}; M, c and tau leave them out.")
@@ -79,10 +79,6 @@ def state_of(c: Constraint) -> str:
     if not c.active:
         return "released"
     return "engaged where it closes" if c.law == "unilateral" else "engaged"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join([*map(repr, names[:8])] + ["..."] * (len(names) > 8))
 
 
 def _idle(body: Body) -> list[str]:

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from polhode.equations import Dynamics
-from polhode.equations.modes import ModeProgram, NotEmbeddedError, idle_rows, laws_of
+from polhode.equations.modes import ModeProgram, NotEmbeddedError, idle_rows
 from polhode.equations.program import Program, program_of
 from polhode.graph import op_counts, vector
 from polhode.kernels.mode import EQUAL, HELD, OFF, SLIDES, TANGENT, UNILATERAL
@@ -150,7 +150,7 @@ class Automaton:
         """What each row does in a mode; constraints that are not among those that change stay as declared."""
         program, idle = self._program, idle_rows(self._program)
         found = []
-        for i, (name, law) in enumerate(zip(program.constraints.names, laws_of(program), strict=True)):
+        for i, (name, law) in enumerate(zip(program.constraints.names, program.row_laws, strict=True)):
             mode = HELD if law.kind == EQUAL and name in program.declared else OFF
             found.append(OFF if i in idle else chosen[name].get(i, OFF) if name in chosen else mode)
         return tuple(found)
@@ -260,7 +260,7 @@ def _states(program: Program, over: Iterable[str] | None) -> dict[str, list[tupl
         if name not in known:
             raise KeyError(f"automaton: there is no constraint {name!r}. {closest(name, known)}")
     stops = {c.name for c in program.equations.model.candidates if isinstance(c, Stop)}
-    laws = laws_of(program)
+    laws = program.row_laws
     return {name: _words(program.constraints.rows(name), laws, name in stops) for name in wanted}
 
 

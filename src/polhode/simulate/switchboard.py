@@ -29,6 +29,7 @@ from polhode.kernels.moreau import impose
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Stop
+from polhode.model.errors import listed
 from polhode.trajectory.events import OPEN, RELEASED, Event
 
 from .switches import At, When
@@ -294,11 +295,11 @@ class Switchboard:
         if not held:
             return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular."
         if not wished:
-            return f"The mode at t = {t:.6g} s cannot be found: {_listed(held)} contradict each other."
+            return f"The mode at t = {t:.6g} s cannot be found: {listed(held)} contradict each other."
         others = [name for name in held if name not in wished]
-        beside = f" beside {_listed(others)}" if others else " together"
+        beside = f" beside {listed(others)}" if others else " together"
         return (
-            f"{_listed(wished)} cannot be engaged{beside} at t = {t:.6g} s: no speeds satisfy them all. "
+            f"{listed(wished)} cannot be engaged{beside} at t = {t:.6g} s: no speeds satisfy them all. "
             "Release one of those that contradict each other."
         )
 
@@ -343,10 +344,6 @@ class Switchboard:
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
         bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
         return [(program.constraints.names[i], float(phi[i])) for i in bad]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + ", ..." * (len(names) > 8)
 
 
 def _became(before: str, after: str) -> str:
