@@ -103,17 +103,3 @@ def switchable_text(model: Model) -> list[str]:
         for switch in model.switches
     ]
     return [*lines, *(["", "Switches", *words] if words else [])]
-
-
-def event_data(event: Any) -> dict[str, Any]:
-    """An event as plain data."""
-    return {
-        "time": event.time,
-        "why": event.why,
-        "what": list(event.what),
-        "lost": event.lost,
-        "impulses": dict(event.impulses),
-        "rest": event.rest,
-        "note": event.note,
-        "mode": dict(event.mode),
-    }

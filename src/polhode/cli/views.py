@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polhode.graph import Expr, intermediates, tree_size, vector
 from polhode.graph.printing import READABLE, infix
 from polhode.graph.views import short_floats
+from polhode.model.implied import limited
 
 from .holding import constraint_lists, listed, names_of, rows_at, rows_text, statement
 from .source import source_text
@@ -189,23 +191,17 @@ def evaluated(
 
 
 def _check_quaternions(equations: Equations, q: list[float]) -> None:
-    index = {str(s.value): i for i, s in enumerate(equations.q)}
-    for body in equations.kinematics.model.bodies:
-        names = body.joint.coordinates()
-        for part in body.joint.parts:
-            turn, names = names[:4], names[part.nq :]
-            length = sum(q[index[name]] ** 2 for name in turn if name in index) ** 0.5 if part.quaternion else 1.0
-            if abs(length - 1) > 1e-6:
-                raise ValueError(f"The quaternion {', '.join(turn)} has length {length:.6g}, expected 1.")
+    from polhode.kinematics.numeric import unit_quaternions
+
+    for k in unit_quaternions(equations.kinematics.joints):
+        length, names = math.hypot(*q[k : k + 4]), map(str, equations.q[k : k + 4])
+        if abs(length - 1) > 1e-6:
+            raise ValueError(f"The quaternion {', '.join(names)} has length {length:.6g}, expected 1.")
 
 
 def model_text(model: Model) -> str:
     """The tree, the variables with their limits, and what is worth knowing."""
-    limits = {
-        name: limit
-        for body in model.bodies
-        for name, limit in zip(body.joint.coordinates(), body.joint.limits, strict=False)
-    }
+    limits = dict(limited(model.bodies))
     lines = [str(model), "", "coordinates"]
     for name in model.coordinates:
         bounds = [getattr(limits.get(name), key, None) for key in ("lower", "upper")]
@@ -242,18 +238,6 @@ def evaluation_text(found: Mapping[str, Any]) -> str:
 
 def check_data(found: Check) -> dict[str, Any]:
     """A comparison of formulations as one JSON object."""
-    return {
-        "name": found.model,
-        "agree": found.agree,
-        "verdict": found.verdict,
-        "reference": found.reference,
-        "tolerance": found.tolerance,
-        "states": found.states,
-        "seed": found.seed,
-        "parameters": found.parameters,
-        "drawn": list(found.drawn),
-        "differences": found.table,
-        "any_two": found.apart,
-        "seconds": found.seconds,
-        "left_out": found.left_out,
-    }
+    same = "agree verdict reference tolerance states seed parameters drawn seconds left_out".split()
+    renamed = {"name": found.model, "differences": found.table, "any_two": found.apart}
+    return renamed | {name: getattr(found, name) for name in same}

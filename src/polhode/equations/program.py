@@ -15,6 +15,7 @@ from polhode.kernels.impose import respond, strike
 from polhode.kernels.machine import GUARDS, SLOPES, Machine
 from polhode.kernels.mode import make_switching
 from polhode.kinematics.loads import damped
+from polhode.kinematics.numeric import unit_quaternions
 from polhode.model import TIME
 from polhode.model.errors import closest
 
@@ -87,8 +88,7 @@ class Program(Code):
 
     def quaternions(self) -> list[int]:
         """The first coordinate of each unit quaternion."""
-        places = {e: i for i, e in enumerate(self.equations.q)}
-        return [places[link.coordinates[0]] for link in self.equations.kinematics.joints.links if link.part.quaternion]
+        return unit_quaternions(self.equations.kinematics.joints)
 
     def given(self, p: np.ndarray, step: float | None) -> np.ndarray:
         """What native code takes as p, (..., n): parameters, the size of a step where it counts, not nothing."""

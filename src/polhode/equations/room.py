@@ -15,10 +15,6 @@ from . import native
 if TYPE_CHECKING:
     from .program import Program
 
-# the least of its reference that a row must have of its own: files round geometry to six digits and
-# more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
-GEOMETRIC, GIVEN = 1e-5, 1e-12
-
 
 def constrained(program: Program, active: Iterable[str] | None) -> Constrained:
     """Room for the rows of constraints, of which the named ones hold."""
@@ -44,7 +40,7 @@ def constrained(program: Program, active: Iterable[str] | None) -> Constrained:
     parts["bodies"] = native.bodies(program.equations.kinematics)
     made.places[0]["all"], made.places[0]["closing_all"] = on.all(), all(held.holonomic)
     made.places[0]["reacting"] = len(program.candidates) > 0
-    parts |= {"used": 1, "used_q": 1, "least": np.where(held.geometric, GEOMETRIC, GIVEN)}
+    parts |= {"used": 1, "used_q": 1, "least": held.least}
     if found:
         for name, index in indices.items():
             parts |= {f"{name}_start": _starts(index), f"{name}_index": [j for row in index for j in row]}

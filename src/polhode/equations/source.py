@@ -23,7 +23,6 @@ from .dynamics import accelerations
 from .inputs import fresh
 from .native import bodies
 from .parameters import parameter_values
-from .room import GEOMETRIC, GIVEN
 
 if TYPE_CHECKING:
     from .equations import Equations
@@ -104,10 +103,6 @@ def _name(eq: Equations) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", eq.model.name).strip("_").lower() or "model"
 
 
-def _least(eq: Equations) -> list[float]:
-    return [GEOMETRIC if geometric else GIVEN for geometric in eq.constraints.geometric]
-
-
 def _template(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
@@ -121,7 +116,7 @@ def _held_c(eq: Equations, made: Function) -> str:
         speeds=len(eq.u),
         coordinates=len(eq.q),
         states=max(len(eq.z), 1),
-        least=", ".join(map(repr, _least(eq))),
+        least=", ".join(map(repr, eq.constraints.least)),
         body=", ".join(map(repr, bodies(eq.kinematics))),
         floor=repr(FLOOR),
         inputs=_inputs(made),
@@ -162,7 +157,7 @@ def python_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: 
     if _has_rows(eq):
         code = _template("held.py").partition("import numpy as np\n")[2].strip()
         solver = (
-            f"\n\nLEAST = np.array({_least(eq)!r})  # of its size that a row must have of its own\n"
+            f"\n\nLEAST = np.array({eq.constraints.least!r})  # of its size that a row must have of its own\n"
             f"BODY = np.array({bodies(eq.kinematics)!r})  # that each speed moves, by number\n{code}\n"
         )
     return Template(_MODULE).substitute(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, substitute, symbol
 from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Rope, Stop
 
-from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, stacked, touching_rows
+from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, seen_in, stacked, touching_rows
 from .motion import Motion
 from .tree import Kinematics
 
@@ -74,10 +74,7 @@ def candidates(kin: Motion, names: Collection[str] | None = None) -> Candidates:
     rows = stacked(base, [(name, row) for name, row, _ in found])
     laws = tuple(_in_speeds(kin, law) for _, _, law in found)
     captured = tuple((c.name, s, e) for c in chosen for s, e in _captured(base, c))
-    if kin is not base:
-        compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
-        rows = replace(rows, kinematics=kin, own=kin.written(rows.own), compared=compared)
-    return Candidates(rows=rows, laws=laws, captured=captured)
+    return Candidates(rows=seen_in(kin, rows), laws=laws, captured=captured)
 
 
 def _in_speeds(kin: Motion, law: Law) -> Law:

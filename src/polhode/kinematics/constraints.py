@@ -49,6 +49,10 @@ from .tree import Kinematics
 
 _XYZ = ("x", "y", "z")
 
+# the least of its reference that a row must have of its own, below which it repeats others: files round geometry to six
+# digits and more; coefficients of the user's own, gears of 1 : 1e6 among them, are what they are
+GEOMETRIC, WRITTEN = 1e-5, 1e-12
+
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
@@ -95,6 +99,11 @@ class Constraints:
     def geometric(self) -> tuple[bool, ...]:
         """Whether the coefficients of each row come from positions and directions, not from the user."""
         return tuple(len(v) > 0 for v in self.compared)
+
+    @property
+    def least(self) -> list[float]:
+        """Of its reference that each row must have of its own, (m,)."""
+        return [GEOMETRIC if geometric else WRITTEN for geometric in self.geometric]
 
     @property
     def angular(self) -> tuple[bool, ...]:
@@ -164,16 +173,17 @@ class Row:
 
 def constrain(kin: Motion) -> Constraints:
     """Write the constraints of a model as expressions; without those that are embedded."""
-    every = _constrained(kin.joints)
+    base = kin.joints
+    every = stacked(base, [(c.name, row) for c in base.model.holding for row in rows_of(base, c)])
+    return seen_in(kin, selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded]))
+
+
+def seen_in(kin: Motion, rows: Constraints) -> Constraints:
+    """Rows in the speeds of the joints, in those of a motion."""
     if kin is kin.joints:
-        return every
-    rows = selected(every, [i for i, name in enumerate(every.names) if name not in kin.embedded])
+        return rows
     compared = tuple(substitute(v, kin.quasi) for v in rows.compared)
     return replace(rows, kinematics=kin, own=kin.written(rows.own), compared=compared)
-
-
-def _constrained(kin: Kinematics) -> Constraints:
-    return stacked(kin, [(c.name, row) for c in kin.model.holding for row in rows_of(kin, c)])
 
 
 def rows_of(kin: Kinematics, constraint: Constraint) -> list[Row]:
@@ -192,17 +202,13 @@ def rows_of(kin: Kinematics, constraint: Constraint) -> list[Row]:
     if isinstance(constraint, Lock):
         joint = next(body.joint for body in kin.model.bodies if body.joint.name == constraint.joint)
         names = joint.speeds()
-        return [Row(name if len(names) > 1 else "", None, _speed(kin, name)) for name in names]
+        return [Row(name if len(names) > 1 else "", None, kin.named_speed(name)) for name in names]
     if isinstance(constraint, Brake):
-        return [Row("", None, _speed(kin, constraint.speed))]
+        return [Row("", None, kin.named_speed(constraint.speed))]
     if isinstance(constraint, Clutch):
-        a, b = (_speed(kin, name) for name in constraint.ends)
+        a, b = (kin.named_speed(name) for name in constraint.ends)
         return [Row("", None, a - constraint.ratio * b)]
     raise TypeError(f"{constraint.what}: nothing says what rows a {type(constraint).__name__} has.")
-
-
-def _speed(kin: Kinematics, name: str) -> Expr:
-    return kin.quasi.get(symbol(name), symbol(name))
 
 
 def stacked(kin: Kinematics, rows: list[tuple[str, Row]]) -> Constraints:

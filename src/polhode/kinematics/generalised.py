@@ -12,9 +12,9 @@ from polhode.graph.node import coerce
 from polhode.model import TIME
 from polhode.model.errors import closest, listed
 
-from .constraints import Constraints, constrain, selected
+from .constraints import WRITTEN, Constraints, constrain, selected
 from .generic import Point, dependent_columns, finite, generic_points, growth, offset, sampled
-from .independent import WRITTEN, Measured, independent_rows, measured
+from .independent import Measured, independent_rows, measured
 from .motion import Motion
 from .speeds import InSpeeds, defined_speeds, embed, in_speeds, pfaffian
 from .tree import Kinematics

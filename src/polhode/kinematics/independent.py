@@ -22,8 +22,6 @@ from .generic import Point, sampled
 from .numeric import mass_matrix
 from .tree import Kinematics
 
-GEOMETRIC = 1e-5  # of what the velocities could make of a row: below it the row repeats others
-WRITTEN = 1e-12  # the same, of rows with the user's own coefficients
 CLEAR = 0.05  # above it a row is independent without doubt
 
 
@@ -54,8 +52,7 @@ def measured(kin: Kinematics, every: Constraints, points: Sequence[Point]) -> Me
     J, squares = (sampled(m, points).reshape(shape) for m in (every.J, every.reference))
     d = np.array([_inertias(kin, *at) for at in zip(points, J, squares, strict=True)])
     size = np.sqrt((squares / d[:, None]).sum(axis=2))
-    least = np.array([GEOMETRIC if plain else WRITTEN for plain in every.geometric])
-    return Measured(inertia=d, size=size, rows=_divided(J / np.sqrt(d)[:, None], size), least=least)
+    return Measured(inertia=d, size=size, rows=_divided(J / np.sqrt(d)[:, None], size), least=np.array(every.least))
 
 
 def _divided(rows: np.ndarray, size: np.ndarray) -> np.ndarray:

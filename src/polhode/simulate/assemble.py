@@ -9,7 +9,6 @@ import numpy as np
 
 from polhode.equations import Dynamics, formulate
 from polhode.equations.program import Program, program_of
-from polhode.equations.room import GEOMETRIC, GIVEN
 from polhode.kernels.settle import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
@@ -52,17 +51,16 @@ def assemble(
     """
     program = _program(model)
     eq = program.equations
-    q = values_of(q0, [str(s.value) for s in eq.q], eq.model.neutral(), "q0")
-    u = values_of(u0, [str(s.value) for s in eq.u], [0.0] * len(eq.u), "u0")
+    coordinates, speeds, states = ([str(s.value) for s in part] for part in (eq.q, eq.u, eq.z))
+    q = values_of(q0, coordinates, eq.model.neutral(), "q0")
+    u = values_of(u0, speeds, [0.0] * len(eq.u), "u0")
     kept = {keep} if isinstance(keep, str) else set(keep)
-    names = [*(str(s.value) for s in eq.q), *(str(s.value) for s in eq.u)]
-    for name in kept:
-        if name not in names:
-            raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, names)}")
+    for name in kept.difference(coordinates, speeds):
+        raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, [*coordinates, *speeds])}")
     if not (is_number(t) and np.isfinite(t)):
         raise ValueError(f"t is {t!r:.60}, expected a time.")
     values = parameters_of(program.dynamics, p)
-    z = values_of(z0, [str(s.value) for s in eq.z], program.starts(values), "z0")
+    z = values_of(z0, states, program.starts(values), "z0")
     solver = _Solver(program, values, t, z)
     q = solver.positions(q, kept)
     return State(q, solver.speeds(q, u, kept))
@@ -87,11 +85,10 @@ class _Solver:
         self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         holding = program.holding(None)  # not what comes and goes
-        self.about = np.array([name in holding for name in program.held.names], dtype=bool) & np.array(
-            program.held.holonomic, dtype=bool
-        )
+        self.about = np.array([name in holding for name in program.held.names], dtype=bool)
+        self.about &= np.array(program.held.holonomic, dtype=bool)
         self.on = np.array([name in holding for name in program.constraints.names], dtype=bool)
-        self.least = np.where(program.held.geometric, GEOMETRIC, GIVEN)
+        self.least = np.array(program.held.least)
         self.rest = np.concatenate([z, np.zeros(len(program.work))])  # what stands behind q and u
 
     def rows(self, q: np.ndarray, u: np.ndarray, positions: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -192,7 +189,7 @@ class _Solver:
         for _ in range(3):
             psi, J, far = self.rows(q, u, False)
             u = u.copy()
-            u[free] -= (far * _whole(_shortest(J[:, free], psi / least), free))[free]
+            u[free] -= far[free] * _shortest(J[:, free], psi / least)
         psi, J, far = self.rows(q, u, False)
         # a part that is held still is measured by the speed it was to have
         both = [self.program.measured(self.t, np.concatenate([q, v, self.rest]), self.p)[1::2] for v in (u, given)]
@@ -252,11 +249,4 @@ def _shortest(A: np.ndarray, r: np.ndarray) -> np.ndarray:
         return np.zeros(A.shape[1])
     rows, sizes, columns = np.linalg.svd(A, full_matrices=False)
     found: np.ndarray = columns.T @ np.where(sizes > 1, (rows.T @ r) / np.maximum(sizes, 1), 0)
-    return found
-
-
-def _whole(part: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """A vector with its entries where they were chosen, 0 elsewhere."""
-    found = np.zeros(len(chosen))
-    found[chosen] = part
     return found

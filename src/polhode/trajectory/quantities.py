@@ -34,30 +34,13 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
     raise TypeError(f"evaluate takes expressions, found {what!r:.60} of type {type(what).__name__}.")
 
 
-def run(
-    traj: Trajectory,
-    outputs: Sequence[Expr | Matrix],
-    t: Any = None,
-    q: Any = None,
-    u: Any = None,
-    tau: Any = None,
-    z: Any = None,
-) -> list[np.ndarray]:
-    """Compile expressions and evaluate them at the outputs, or at the given states."""
+def run(traj: Trajectory, outputs: Sequence[Expr | Matrix], *at: np.ndarray) -> list[np.ndarray]:
+    """Compile expressions and evaluate them at the outputs, or at given states: t, q, u, tau and z."""
     dyn, kin = traj.dynamics, traj.dynamics.equations.kinematics
-    values = {"t": t, "q": q, "u": u, "tau": tau, "z": z}
-    if z is None and t is not None:  # between outputs
-        values["z"] = traj.beside(t)
-    values = {name: getattr(traj, name) if x is None else x for name, x in values.items()}
-    values |= {"t": np.asarray(values["t"])[:, None], "p": traj.parameters}
-    symbols = {
-        "t": vector([TIME]),
-        "q": kin.q,
-        "u": kin.u,
-        "z": kin.z,
-        "tau": vector([symbol(name) for name in traj.inputs]),
-    }
-    symbols |= {"p": vector([symbol(name) for name in dyn.parameters])}
+    t, *rest = at or (traj.t, traj.q, traj.u, traj.tau, traj.z)
+    parts = (vector([TIME]), kin.q, kin.u, vector(map(symbol, traj.inputs)), kin.z, vector(map(symbol, dyn.parameters)))
+    symbols = dict(zip(("t", "q", "u", "tau", "z", "p"), parts, strict=True))
+    values = dict(zip(symbols, (t[:, None], *rest, traj.parameters), strict=True))
     whole = [_written(e, kin.quasi, dyn.values) for e in outputs]
     known = {s for part in symbols.values() for s in part}
     for part in whole:

@@ -20,8 +20,9 @@ import numpy as np
 from polhode.graph import Expr, Matrix, jacobian, op_counts, solve, symbol, topological, vector
 from polhode.graph.ops import OPS
 from polhode.kinematics import Kinematics, derive, generalised
+from polhode.kinematics.constraints import GEOMETRIC
 from polhode.kinematics.generic import generic_points, sampled
-from polhode.kinematics.independent import GEOMETRIC, independent_rows
+from polhode.kinematics.independent import independent_rows
 from polhode.model import Model
 from polhode.spatial import Inertia
 
