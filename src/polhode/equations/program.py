@@ -24,7 +24,7 @@ from polhode.graph import (
 )
 from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.impose import respond, strike
-from polhode.kernels.machine import GUARDS, SLOPES, Machine
+from polhode.kernels.machine import GUARDS, POSES, SLOPES, Machine
 from polhode.kernels.mode import Switching, make_switching
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
@@ -36,6 +36,7 @@ from polhode.model.errors import closest
 from . import native
 from .dynamics import Dynamics, accelerations
 from .equations import Equations
+from .gaps import Gaps, gaps_of
 from .inputs import fresh
 from .slopes import slope_rows
 
@@ -355,15 +356,17 @@ class Program:
         switched: bool = False,
         guards: tuple[Function | None, int] = (None, 0),
         idle: bool = False,
+        gaps: Gaps | None = None,
     ) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
 
         implicit : whether derivatives will be needed
         switched : whether constraints come and go; guards : conditions that are watched beside them, and how many
         idle     : whether no row will hold or slide, so that code for rows is not needed
+        gaps     : of candidates that are not wired
         """
         codes = [self.flow, self.rates, None, None, None, None, self.moves, self.slopes if implicit else None]
-        codes += [None, None, guards[0]]
+        codes += [None, None, guards[0], gaps.poses if gaps is not None else None]
         if not idle:
             codes[2:6] = self.residuals, self.factors, self.table, self.closure
             codes[8:10] = self.laws_of_rows, self.capture
@@ -379,28 +382,37 @@ class Program:
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
             constrained=self._constrained(active) if (len(self.held) or switched) and not idle else None,
-            switching=self._switching(guards[1]) if switched else None,
+            switching=self._switching(guards[1], gaps) if switched else None,
         )
 
-    def light(self, whole: Machine, gaps: Sequence[int], guards: tuple[Function, int]) -> Machine:
-        """The machine while no row holds or slides: it only watches gaps of rows, and guards.
+    def light(
+        self, whole: Machine, gaps: Sequence[int], guards: tuple[Function | None, int], unwired: Gaps | None = None
+    ) -> Machine:
+        """The machine while no row holds or slides: it only watches gaps of rows, guards, and gaps that are not wired.
 
         It shares forces, parameters and room with the whole machine.
         """
         code = whole.code.copy()
-        code[GUARDS], code[SLOPES] = guards[0].address, 0  # its derivatives are of the machine with rows
-        watch = make_switching(rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x))
+        used = [f for f in (guards[0], unwired.poses if unwired is not None else None) if f is not None]
+        code[GUARDS] = guards[0].address if guards[0] is not None else 0
+        code[POSES] = unwired.poses.address if unwired is not None and unwired.poses is not None else 0
+        code[SLOPES] = 0  # its derivatives are of the machine with rows
+        watch = make_switching(
+            rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x), **_sizes_of(unwired)
+        )
+        if unwired is not None:
+            unwired.written(watch)
         watch.places[0]["losses"], watch.places[0]["fresh"] = -1, 1
         watch.view("sign")[: len(gaps)], watch.view("way")[: len(gaps)] = 1, -1
-        work = np.zeros(max(whole.work.size, guards[0].work_size))
+        work = np.zeros(max(whole.work.size, *(f.work_size for f in used), 1))
         return whole._replace(code=code, work=work, constrained=None, switching=watch)
 
-    def _switching(self, guards: int) -> Switching:
-        """Room for a mode of constraints that come and go, and for guards."""
+    def _switching(self, guards: int, gaps: Gaps | None = None) -> Switching:
+        """Room for a mode of constraints that come and go, for guards, and for gaps that are not wired."""
         m, first, names = len(self.constraints), len(self.equations.constraints), self.groups
         made = make_switching(
             rows=m, groups=len(names), guards=guards, captures=len(self.candidates.captured), n=len(self.equations.u),
-            entries=len(self.x),
+            entries=len(self.x), **_sizes_of(gaps),
         )  # fmt: skip
         laws = [Law()] * first + list(self.candidates.laws)
         parts: dict[str, Any] = {
@@ -415,6 +427,8 @@ class Program:
         }
         for name, values in parts.items():
             made.view(name)[...] = values
+        if gaps is not None:
+            gaps.written(made)
         places = made.places[0]
         places["captured_at"] = len(self.dynamics.parameters) + self.stepping
         work = len(self.x) - len(self.work)
@@ -431,6 +445,12 @@ class Program:
         """Those of them that the model declares as active."""
         model = self.equations.model
         return {c.name for c in (*model.constraints, *model.candidates) if c.active}
+
+    @cached_property
+    def gaps(self) -> tuple[Gaps, tuple[str, ...]]:
+        """The gaps of all candidates that may close, as a table, and the names of those that are expressions."""
+        found = [c for c in self.equations.model.candidates if c.law == "unilateral" and c.active]
+        return gaps_of(self.dynamics, found)
 
     @cached_property
     def laws_of_rows(self) -> Function | None:
@@ -497,6 +517,10 @@ class Program:
     def _embedded_names(self) -> tuple[str, ...]:
         """The constraints that are embedded in the speeds, and cannot be released."""
         return tuple(name for name in dict.fromkeys(self.held.names) if name not in self.constraints.names)
+
+
+def _sizes_of(gaps: Gaps | None) -> dict[str, int]:
+    return {} if gaps is None else {"gaps": len(gaps), "pairs": len(gaps.reach)}
 
 
 def _starts(lists: Sequence[Sequence[int]]) -> np.ndarray:
