@@ -103,6 +103,8 @@ def start(m: Any, w: Any, t: float, x: Array, dx: Array, fresh: bool) -> None:
             for i in range(v.pairs):
                 _travel(w, i, v.pose1, v.pose_at)
         copy(now, last)
+        for i in range(v.pairs):
+            w.real[v.pace1 + i] = pace(w, i, v.pose1)
         if not v.begun:
             for g in range(v.gaps):
                 _push(w, g, _of(w, g, v.pose1)[2])
@@ -155,10 +157,9 @@ def look(m: Any, w: Any, t: float, y: Array, dy: Array, h: float, ahead: float) 
     _pose(m, w, t, y, dy, v.pose1)
     near, many = part(w.whole, v.near, v.gaps), 0
     for i in range(v.pairs):
-        bound = _travel(w, i, v.pose, v.pose1) + SLACK
-        first = w.whole[v.pair_start + i]
-        if w.whole[v.waiting + i] > 0:
-            bound += ahead * h * (pace(w, i, v.pose) + pace(w, i, v.pose1))
+        first, before = w.whole[v.pair_start + i], w.real[v.pace1 + i]
+        w.real[v.pace1 + i] = pace(w, i, v.pose1)
+        bound = _travel(w, i, v.pose, v.pose1) + ahead * h * (before + w.real[v.pace1 + i]) + SLACK
         while w.whole[v.waiting + i] > 0 and not w.real[v.due + first] > bound:
             near[many] = _pop(w, i)
             many += 1

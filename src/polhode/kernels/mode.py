@@ -47,9 +47,9 @@ REALS: dict[str, tuple[str, ...]] = {
     # a rate of change
     "rate_room": ("entries",),
     # gaps that are not wired, see `gaps`: their numbers, and where they are due in the heaps of their pairs; of each
-    # pair how far it travelled, how far its points are from its origin, and poses: where a step starts, where one was
-    # looked at last, and in between
-    "gap_row": ("gaps", "11"), "due": ("gaps",), "travel": ("pairs",), "reach": ("pairs",),
+    # pair how far it travelled, how far its points are from its origin, how fast these were at most where it was looked
+    # at last, and poses: where a step starts, where one was looked at last, and in between
+    "gap_row": ("gaps", "11"), "due": ("gaps",), "travel": ("pairs",), "reach": ("pairs",), "pace1": ("pairs",),
     "pose": ("pairs", "24"), "pose1": ("pairs", "24"), "pose_at": ("pairs", "24"),
 }  # fmt: skip
 
