@@ -105,8 +105,8 @@ def rod() -> Machine:
 def coin() -> Machine:
     """A coin that falls and turns, over a table that moves."""
     build = ph.Builder("coin", gravity=(0, 0, -G))
-    build.body("table", joint=ph.prismatic("z", name="lift", stiffness=50.0), mass=4)
-    build.body("tilt", parent="table", joint=ph.revolute("x", name="tilt", stiffness=40.0), mass=1, inertia=(1, 1, 1))
+    build.body("table", joint=ph.prismatic("z", name="lift", stiffness=5000.0), mass=4)
+    build.body("tilt", parent="table", joint=ph.revolute("x", name="tilt", stiffness=400.0), mass=1, inertia=(1, 1, 1))
     build.body("coin", joint=ph.free(name="coin"), mass=0.2, inertia=(1e-3, 2e-3, 1e-3))
     build.marker("top", body="tilt", at=(0, 0, 0.1))
     build.contact("coin", "top", shape="disc", radius=0.1, axis="y", restitution=0.3, friction=0.2, name="coin on top")
