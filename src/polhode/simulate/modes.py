@@ -19,9 +19,9 @@ import numpy as np
 
 from polhode.compile import Function
 from polhode.equations import Dynamics
+from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program, program_of
 from polhode.graph import Expr
-from polhode.equations.gaps import Gaps
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.kernels.moreau import AHEAD
 from polhode.kernels.sizing import Rule
