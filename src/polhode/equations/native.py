@@ -203,6 +203,12 @@ def _size(kin: Kinematics) -> Expr:
         neutral = dict.fromkeys(link.coordinates, _ZERO)
         p = substitute(link.X.p, neutral)
         total = total + p @ p
+    known = 0.0
     for marker in kin.model.markers:
-        total = total + marker.pose.p @ marker.pose.p
+        at = [e.number for e in marker.pose.p]
+        if None in at:
+            total = total + marker.pose.p @ marker.pose.p
+        else:  # there may be thousands
+            known += sum(x * x for x in at if x is not None)
+    total = total + known
     return total if total != 0 else as_expr(1)

@@ -12,7 +12,7 @@ import numpy as np
 from polhode.compile import Function
 from polhode.graph import Constant, Expr, evaluate, free_symbols, symbol
 from polhode.kernels.impose import respond, strike
-from polhode.kernels.machine import GUARDS, SLOPES, Machine
+from polhode.kernels.machine import GUARDS, POSES, SLOPES, Machine
 from polhode.kernels.mode import make_switching
 from polhode.kinematics.loads import damped
 from polhode.kinematics.numeric import unit_quaternions
@@ -21,7 +21,8 @@ from polhode.model.errors import closest
 
 from .code import Code
 from .dynamics import Dynamics
-from .room import constrained, switching
+from .gaps import Gaps, gaps_of
+from .room import constrained, sizes_of, switching
 
 MOST = 8  # programs that a dynamics remembers, the one used last the longest
 _MAKING = Lock()
@@ -166,15 +167,17 @@ class Program(Code):
         switched: bool = False,
         guards: tuple[Function | None, int] = (None, 0),
         idle: bool = False,
+        gaps: Gaps | None = None,
     ) -> Machine:
         """Room for one run: forces (nu,), parameters, the address of a control, names of the constraints that hold.
 
         implicit : whether derivatives will be needed
         switched : whether constraints come and go; guards : conditions that are watched beside them, and how many
         idle     : whether no row will hold or slide, so that code for rows is not needed
+        gaps     : of candidates that are not wired
         """
         codes = [self.flow, self.rates, None, None, None, None, self.moves, self.slopes if implicit else None]
-        codes += [None, None, guards[0]]
+        codes += [None, None, guards[0], gaps.poses if gaps is not None else None]
         if not idle:
             codes[2:6] = self.residuals, self.factors, self.table, self.closure
             codes[8:10] = self.laws_of_rows, self.capture
@@ -190,20 +193,29 @@ class Program(Code):
             time=np.zeros(1),
             work=np.zeros(max(1, *(f.work_size for f in codes if f is not None))),
             constrained=constrained(self, active) if (len(self.held) or switched) and not idle else None,
-            switching=switching(self, guards[1]) if switched else None,
+            switching=switching(self, guards[1], gaps) if switched else None,
         )
 
-    def light(self, whole: Machine, gaps: Sequence[int], guards: tuple[Function, int]) -> Machine:
-        """The machine while no row holds or slides: it only watches gaps of rows, and guards.
+    def light(
+        self, whole: Machine, gaps: Sequence[int], guards: tuple[Function | None, int], unwired: Gaps | None = None
+    ) -> Machine:
+        """The machine while no row holds or slides: it only watches gaps of rows, guards, and gaps that are not wired.
 
         It shares forces, parameters and room with the whole machine.
         """
         code = whole.code.copy()
-        code[GUARDS], code[SLOPES] = guards[0].address, 0  # its derivatives are of the machine with rows
-        watch = make_switching(rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x))
+        used = [f for f in (guards[0], unwired.poses if unwired is not None else None) if f is not None]
+        code[GUARDS] = guards[0].address if guards[0] is not None else 0
+        code[POSES] = unwired.poses.address if unwired is not None and unwired.poses is not None else 0
+        code[SLOPES] = 0  # its derivatives are of the machine with rows
+        watch = make_switching(
+            rows=0, groups=0, guards=guards[1], captures=0, n=whole.nu, entries=len(self.x), **sizes_of(unwired)
+        )
+        if unwired is not None:
+            unwired.written(watch)
         watch.places[0]["losses"], watch.places[0]["fresh"] = -1, 1
         watch.view("sign")[: len(gaps)], watch.view("way")[: len(gaps)] = 1, -1
-        work = np.zeros(max(whole.work.size, guards[0].work_size))
+        work = np.zeros(max(whole.work.size, *(f.work_size for f in used), 1))
         return whole._replace(code=code, work=work, constrained=None, switching=watch)
 
     @cached_property
@@ -216,6 +228,12 @@ class Program(Code):
         """Those of them that the model declares as active."""
         model = self.equations.model
         return {c.name for c in (*model.constraints, *model.candidates) if c.active}
+
+    @cached_property
+    def gaps(self) -> tuple[Gaps, tuple[str, ...]]:
+        """The gaps of all candidates that may close, as a table, and the names of those that are expressions."""
+        found = [c for c in self.equations.model.candidates if c.law == "unilateral" and c.active]
+        return gaps_of(self.dynamics, found)
 
     def holding(self, active: Iterable[str] | None) -> set[str]:
         """The names of the constraints that hold; None for those that the model declares, all."""

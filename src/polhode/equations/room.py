@@ -11,6 +11,7 @@ from polhode.kernels.constrained import Constrained, make
 from polhode.kernels.mode import Switching, make_switching
 
 from . import native
+from .gaps import Gaps
 
 if TYPE_CHECKING:
     from .program import Program
@@ -52,12 +53,17 @@ def constrained(program: Program, active: Iterable[str] | None) -> Constrained:
     return made
 
 
-def switching(program: Program, guards: int) -> Switching:
-    """Room for a mode of constraints that come and go, and for guards."""
+def sizes_of(gaps: Gaps | None) -> dict[str, int]:
+    """How much room gaps that are not wired take."""
+    return {} if gaps is None else {"gaps": len(gaps), "pairs": len(gaps.reach)}
+
+
+def switching(program: Program, guards: int, gaps: Gaps | None = None) -> Switching:
+    """Room for a mode of constraints that come and go, for guards, and for gaps that are not wired."""
     m, names = len(program.constraints), program.groups
     made = make_switching(
         rows=m, groups=len(names), guards=guards, captures=len(program.candidates.captured), n=len(program.equations.u),
-        entries=len(program.x),
+        entries=len(program.x), **sizes_of(gaps),
     )  # fmt: skip
     laws = program.row_laws
     parts: dict[str, Any] = {
@@ -72,6 +78,8 @@ def switching(program: Program, guards: int) -> Switching:
     }
     for name, values in parts.items():
         made.view(name)[...] = values
+    if gaps is not None:
+        gaps.written(made)
     places = made.places[0]
     places["captured_at"] = len(program.dynamics.parameters) + program.stepping
     work = len(program.x) - len(program.work)

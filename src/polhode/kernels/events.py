@@ -17,6 +17,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
+from . import gaps
 from .choice import examine
 from .hold import evaluate, reacted
 from .kernel import helper, inlined
@@ -134,7 +135,8 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
     v = w.places[0]
     n = v.rows + v.guards
     value, rate = part(w.real, v.value0, n), part(w.real, v.rate0, n)
-    if v.fresh:
+    fresh = bool(v.fresh)
+    if fresh:
         sign, guard = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards)
         guard_rate = part(w.real, v.guard_rate, v.guards)
         _values(m, h, w, run.t, x, dx, value, rate, False)
@@ -153,6 +155,8 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
     else:
         copy(part(w.real, v.value, n), value)
         copy(part(w.real, v.rate, n), rate)
+    if v.gaps:
+        gaps.start(m, w, run.t, x, dx, fresh)
 
 
 @helper
@@ -170,13 +174,24 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
     n = v.rows + v.guards
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     _values(m, h, w, run.end, y, rate, value, rates, True)
+    v.many = 0
+    if v.gaps:
+        gaps.look(m, w, run.end, y, rate, run.h, gaps.DIP)
     run.event = 0
-    for k in range(n):
-        if _seen(w, k, run.h):
+    for a in range(n + v.many):
+        if _seen(w, _entry(w, a), run.h):
             run.event = 1
     if not run.event:
         _turn(h, w)
     return OK
+
+
+@inlined
+def _entry(w: Any, a: int) -> int:
+    """The entry that is looked at after others: rows and guards, then gaps that are due."""
+    v = w.places[0]
+    n = v.rows + v.guards
+    return int(a if a < n else n + w.whole[v.near + a - n])
 
 
 @inlined
@@ -231,7 +246,7 @@ def _turn_guards(w: Any) -> None:
 def _counts(w: Any, k: int) -> bool:
     """Whether an entry that falls below 0 is an event: not so a guard that is crossed the other way."""
     v = w.places[0]
-    if k < v.rows:
+    if k < v.rows or gaps.is_gap(w, k):
         return True
     way, sign = w.whole[v.way + k - v.rows], w.whole[v.sign + k - v.rows]
     return bool(way in (0, -sign))
@@ -287,6 +302,8 @@ def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k:
         between(x, r, theta, y)
         slope(x, r, theta, run.h, dy)
     t = run.t + theta * run.h
+    if gaps.is_gap(w, k):
+        return gaps.at(m, w, t, y, dy, k)
     if forces:
         run.evaluations += 1
         if evaluate(m, t, y, dy, False) != OK:
@@ -302,10 +319,12 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
     v = w.places[0]
     n = v.rows + v.guards
     first, which = NEVER, -1
-    crossed = part(w.whole, v.crossed, n)
-    for k in range(n):
+    crossed = part(w.whole, v.crossed, n + v.gaps)
+    for a in range(n + v.many):
+        k = _entry(w, a)
         crossed[k] = _seen(w, k, run.h)
-    for k in range(n):
+    for a in range(n + v.many):
+        k = _entry(w, a)
         if crossed[k]:
             cause = _cause(w, k)
             theta = _root(m, h, w, run, x, room, k, cause in (OPENED, SLIPPED), crossed[k])
@@ -395,10 +414,14 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     if v.cause not in (CLOSED, GUARD):
         return True
-    _values(m, h, w, run.end, y, rate, value, rates, False)
-    if abs(value[k]) <= 0.01 * w.real[v.least + k] or not rates[k] < 0.0:
+    if gaps.is_gap(w, k):
+        gaps.at(m, w, run.end, y, rate, k)
+    else:
+        _values(m, h, w, run.end, y, rate, value, rates, False)
+    found, speed = w.real[v.value + k], w.real[v.rate + k]
+    if abs(found) <= 0.01 * w.real[v.least + k] or not speed < 0.0:
         return True
-    by = -value[k] / rates[k]
+    by = -found / speed
     if not abs(by) < 0.1 * run.h or abs(by) <= 4e-16 * abs(run.end):
         return True
     run.h += by

@@ -19,8 +19,9 @@ OFF, HELD, SLIDES = 0, 1, 2  # modes of a row
 EQUAL, UNILATERAL, TANGENT = 0, 1, 2  # kinds of laws
 
 # rows of all constraints; constraints; conditions that are watched beside them; values captured where
-# constraints engage; speeds; entries of the state; room of the complementarity
-SIZES = "rows groups guards captures n entries room ints".split()
+# constraints engage; speeds; entries of the state; room of the complementarity; gaps of what is not wired, and
+# pairs of bodies that they are between
+SIZES = "rows groups guards captures n entries room ints gaps pairs".split()
 
 REALS: dict[str, tuple[str, ...]] = {
     # native code: of each row, where it slides and where it sticks; of unilateral ones
@@ -30,10 +31,10 @@ REALS: dict[str, tuple[str, ...]] = {
     # reactions at the last evaluation; the direction that a tangent set slides in;
     # reactions that a search begins with, where they are not determined
     "lam": ("rows",), "slip": ("rows",), "warm": ("rows",),
-    # what must stay above 0, its rate where that is known, and the least that counts: of rows, then of guards;
-    # where a step starts and where it was looked at last
-    "value0": ("rows +guards",), "rate0": ("rows +guards",), "value": ("rows +guards",), "rate": ("rows +guards",),
-    "least": ("rows +guards",),
+    # what must stay above 0, its rate where that is known, and the least that counts: of rows, then of guards, then of
+    # gaps that are not wired; where a step starts and where it was looked at last
+    "value0": ("rows +guards +gaps",), "rate0": ("rows +guards +gaps",), "value": ("rows +guards +gaps",),
+    "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
     # an event: impulses, those of one strike, psi before it, speeds before, energy that it took, when what comes to
     # rest does so
     "impulse": ("rows",), "total": ("rows",), "psi_before": ("rows",), "u_before": ("n",), "lost": ("1",),
@@ -45,6 +46,11 @@ REALS: dict[str, tuple[str, ...]] = {
     "g": ("n",), "r": ("rows",),
     # a rate of change
     "rate_room": ("entries",),
+    # gaps that are not wired, see `gaps`: their numbers, and where they are due in the heaps of their pairs; of each
+    # pair how far it travelled, how far its points are from its origin, how fast these were at most where it was looked
+    # at last, and poses: where a step starts, where one was looked at last, and in between
+    "gap_row": ("gaps", "11"), "due": ("gaps",), "travel": ("pairs",), "reach": ("pairs",), "pace1": ("pairs",),
+    "pose": ("pairs", "24"), "pose1": ("pairs", "24"), "pose_at": ("pairs", "24"),
 }  # fmt: skip
 
 WHOLES: dict[str, tuple[str, ...]] = {
@@ -60,14 +66,19 @@ WHOLES: dict[str, tuple[str, ...]] = {
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
     # whether a row is about positions, and its restitution Poisson's; what was crossed in a step, of rows and guards
-    "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards",),
+    "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards +gaps",),
+    # gaps that are not wired: kinds and pairs; those of the heaps, of which those of a pair start at `pair_start` and
+    # `waiting` are there; and those that were due in a step
+    "gap_kind": ("gaps",), "gap_pair": ("gaps",), "heap": ("gaps",), "pair_start": ("pairs",), "waiting": ("pairs",),
+    "near": ("gaps",),
 }  # fmt: skip
 
 # how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
 # friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions
 # were found; whether the state was changed by an event; how many rows that hold are independent; steps of
-# time-stepping whose impulses were not solved for
-STATE = "sliding equals captured_at losses event cause several fresh count unsolved".split()
+# time-stepping whose impulses were not solved for; gaps that were due in a step, whether all were looked at before, and
+# how many may act in the next step of time-stepping
+STATE = "sliding equals captured_at losses event cause several fresh count unsolved many begun ahead".split()
 
 # causes of an event; STEPPED is one of time-stepping, in which something changed or was struck
 NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START, STEPPED = range(9)
@@ -95,5 +106,6 @@ class Switching(NamedTuple):
 
 def make_switching(**sizes: int) -> Switching:
     """Room for a mode of these sizes."""
+    sizes = {"gaps": 0, "pairs": 0} | sizes
     sizes["room"], sizes["ints"] = room_for(sizes["rows"]), ints_for(sizes["rows"])
     return Switching(*laid(Places, sizes, REALS, WHOLES))

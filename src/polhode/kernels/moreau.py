@@ -25,6 +25,7 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from . import complementarity as lcp
+from . import gaps
 from .condense import complete, condense, pick
 from .gathering import gather, solve_rows, touching
 from .impacts import collide
@@ -41,6 +42,7 @@ from .views import part, square
 
 SOON = 5.0  # steps: what falls freely for less before it strikes does not bounce
 NEXT = 1.0  # steps: what free fall would close within as many may be pushed closed by others
+AHEAD = 2.0  # of what both ends of a step would travel in it: a gap that is less may act in the next step
 STUCK = 1e-9  # of the terms that a speed adds up, and 1/s of the size of its row: slower sticks
 
 
@@ -368,12 +370,17 @@ def look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
 def _look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
     v, y, dy = w.places[0], room.y, room.stages[1]
     run.event = int(v.cause == STEPPED)
-    if v.guards == 0:
+    if v.guards + v.gaps == 0:
         return
     sign, guard, way = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards), part(w.whole, v.way, v.guards)
     crossed = part(w.whole, v.crossed, v.rows + v.guards)
     for i in range(y.size):
         dy[i] = (y[i] - x[i]) / run.h
+    if v.gaps:
+        _look_ahead(m, w, run, x, room)
+    if v.guards == 0:
+        v.fresh = 0
+        return
     if v.fresh:
         m.time[0] = run.t
         invoke(m.code[GUARDS], m.time, x, dy, m.p, guard, m.work)
@@ -393,6 +400,24 @@ def _look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
                 crossed[v.rows + k], run.event = 1, 1
             else:
                 sign[k] = -sign[k]
+
+
+@helper
+def _look_ahead(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
+    """Have the loop return where gaps that are not wired may act in the next step: they are marked as crossed."""
+    v, dy = w.places[0], room.stages[1]
+    gaps.start(m, w, run.t, x, dy, bool(v.fresh))
+    gaps.look(m, w, run.end, room.y, dy, run.h, AHEAD)
+    first, v.ahead = v.rows + v.guards, 0
+    for a in range(v.many):
+        g = w.whole[v.near + a]
+        i = w.whole[v.gap_pair + g]
+        travels = run.h * (gaps.pace(w, i, v.pose) + gaps.pace(w, i, v.pose1))
+        close = not w.real[v.value + first + g] > AHEAD * travels
+        w.whole[v.crossed + first + g] = int(close)
+        v.ahead += int(close)
+    if v.ahead:
+        run.halt = 1
 
 
 @kernel

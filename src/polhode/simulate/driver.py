@@ -228,6 +228,8 @@ class Driver:
                 self._switch(partial(modes.switch, self.t, due))
             while modes.commands:
                 self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command"))
+            if modes.wire_ahead(self.t):
+                self._advance = self._taken()
         except SwitchError as error:
             self._switch_failure = str(error)
             return STOPPED

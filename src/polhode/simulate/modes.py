@@ -2,7 +2,9 @@
 
 A model may declare thousands of candidates. Up to WIRED rows, all of them are in the code of the machine.
 Beyond, only those that hold, were named or have touched; the others are wired when they are engaged, or when
-their gap closes. So a step costs what those cost that act, and what it takes to watch the gaps of the others.
+their gap closes. So a step costs what those cost that act. Gaps of the others are a table of numbers, of which a
+step looks only at those that could have closed, see `polhode.kernels.gaps`; where parameters are in the geometry of a
+gap, it is watched as a guard is.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ import numpy as np
 
 from polhode.compile import Function
 from polhode.equations import Dynamics
+from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program, program_of
 from polhode.graph import Expr
 from polhode.kernels.machine import CONTROL, Machine
+from polhode.kernels.moreau import AHEAD
 from polhode.kernels.sizing import Rule
 from polhode.kinematics.candidates import UNILATERAL, candidates
 from polhode.model.errors import closest
@@ -30,7 +34,7 @@ from .start import begin
 from .switchboard import Switchboard
 from .switches import At, When, guard_of
 from .warning import SimulationWarning
-from .watch import Watch, may_wait
+from .watch import NARROW, NEAR, Watch, may_wait
 
 WIRED = 240  # rows of candidates that are all in the code of a machine
 
@@ -49,9 +53,10 @@ class Modes:
     ) -> None:  # fmt: skip
         self.dynamics, self.switches, self.inputs, self._runs = dynamics, switches, inputs, runs
         self._whole_steps, self._implicit = bool(rule.whole), bool(rule.implicit)
-        self._options = driven, stepping
+        self._options, self._step = (driven, stepping), step
         self.wired = self._wired_at_first()
         self.program = self._program()
+        self._every: tuple[Gaps | None, tuple[str, ...]] = (None, ()) if self.wired is None else self.program.gaps
         switched = bool(dynamics.equations.model.candidates or switches or rule.whole)
         self._waits = switched and not switches and not rule.whole and may_wait(self.program)
         values = self.program.given(p, step)
@@ -73,6 +78,8 @@ class Modes:
         begin(self.program, self.machine, t, x)
         if not self.switched:
             return
+        if near := self._near(t):
+            self._wire(near)
         self._look_out()
         if self._waits and self.watch is not None and self.watch.is_open(t, x):
             self.light = True
@@ -85,11 +92,20 @@ class Modes:
         if self.board is not None:
             self.board.let_go()
         begin(self.program, self.machine, t, self.x)
+        near = self._near(t)
         if self.board is not None:
+            if near:
+                self.rewire(t, names=near)
             self._check_open()
             self.board.command(t, (), (), "set by hand")
-        elif self.watch is not None and not self.watch.is_open(t, self.x):
-            self.wake(t)
+        elif self.watch is not None:
+            if near:
+                self._wire(near)
+                self._look_out()
+            if self.watch.is_open(t, self.x):
+                self.watch.rows.places[0]["fresh"] = 1
+            else:
+                self.wake(t)
         self.select()
 
     # machines
@@ -107,43 +123,86 @@ class Modes:
         return program_of(self.dynamics, self.inputs.laws, driven, stepping, self.wired)
 
     @cached_property
-    def _gaps(self) -> dict[str, list[Expr]]:
-        """The gaps of every unilateral candidate, by name, where not all are wired."""
-        names = [c.name for c in self.dynamics.equations.model.candidates if c.law == "unilateral"]
-        found = candidates(self.dynamics.equations.kinematics, names)
-        gaps: dict[str, list[Expr]] = {name: [] for name in names}
-        for name, law, phi in zip(found.rows.names, found.laws, found.rows.phi, strict=True):
-            if law.kind == UNILATERAL:
-                gaps[name].append(phi)
-        return gaps
-
-    def unwired(self) -> list[tuple[str, Expr]]:
-        """Gaps that are watched though their rows are not in the code: names and expressions."""
-        if self.wired is None:
+    def _expressions(self) -> list[tuple[str, Expr]]:
+        """The gaps that are not in the table, names and expressions."""
+        if not self._every[1]:
             return []
-        model, known = self.dynamics.equations.model, set(self.wired)
-        active = {c.name for c in model.candidates if c.active} - known
-        return [(name, phi) for name, phis in self._gaps.items() if name in active for phi in phis]
+        found = candidates(self.dynamics.equations.kinematics, set(self._every[1]))
+        rows = zip(found.rows.names, found.laws, found.rows.phi, strict=True)
+        return [(name, phi) for name, law, phi in rows if law.kind == UNILATERAL]
+
+    @cached_property
+    def _expressed(self) -> tuple[Function, int]:
+        """The call (t, x, p) -> these gaps, and the entries of p that it takes: more may be captured later."""
+        return self.program.compiled("gaps", [phi for _, phi in self._expressions]), len(self.machine.p)
+
+    def unwired(self) -> tuple[list[tuple[str, Expr]], Gaps | None]:
+        """Gaps that are watched though their rows are not in the code: names and expressions, then a table."""
+        table, _ = self._every
+        if self.wired is None or table is None:
+            return [], None
+        known = set(self.wired)
+        left = table.without(known)
+        return [each for each in self._expressions if each[0] not in known], left if len(left) else None
+
+    def _unwired_names(self) -> list[str]:
+        expressions, table = self.unwired()
+        return [*(name for name, _ in expressions), *(table.names if table is not None else ())]
+
+    def _near(self, t: float) -> list[str]:
+        """Candidates that are not wired and touch at the state; with whole steps, that may do so in the next."""
+        expressions, table = self.unwired()
+        found, p, dx = [], self.machine.p, np.zeros_like(self.x)
+        if expressions:
+            function, many = self._expressed
+            values = function(np.array([t]), self.x, p[:many])
+            known = set(self.wired or ())
+            found += [n for (n, _), e in zip(self._expressions, values, strict=True) if e <= NEAR and n not in known]
+        if table is not None:
+            qdot = self.program.rates(np.array([t]), self.x, p)
+            dx[: len(qdot)] = qdot
+            gap, pace = table.measured(t, self.x, dx, p)
+            ahead = 2 * AHEAD * pace * self._step if self._whole_steps and self._step else 0.0
+            found += [table.names[i] for i in np.flatnonzero(~(gap > np.maximum(NEAR, ahead)))]
+        return list(dict.fromkeys(found))
+
+    def _wire(self, names: Iterable[str]) -> None:
+        """Have more candidates in the code, before there is a switchboard."""
+        assert self.wired is not None
+        self.wired = (*self.wired, *(name for name in names if name not in self.wired))
+        self.program = self._program()
+        p = self._given()
+        if self._waits:
+            made = self.program.machine(self.machine.tau, p, implicit=self._implicit, idle=True)
+        else:
+            made = self._made(self.machine.tau, p, True)
+        self.machine = self._shared(made)
+
+    def _given(self) -> Any:
+        """Parameters as the machine in use has them, without what constraints captured."""
+        fixed = len(self.dynamics.parameters) + self.program.stepping
+        return self.machine.p[:fixed] if fixed else None
 
     def _made(self, tau: Any, p: Any, switched: bool) -> Machine:
         """A machine that knows what is watched: guards of switches, then gaps that are not wired."""
         found = [guard_of(switch, self.dynamics.equations) for switch in self.switches if isinstance(switch, When)]
-        gaps = self.unwired()
+        gaps, table = self.unwired()
         values = [*(value for value, _ in found), *(phi for _, phi in gaps)]
         self._guards: Function | None = (
             self.program.guards(values) if values else None
         )  # kept, for code has its address
         guards = (self._guards, len(values))
-        made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards)
+        made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards, gaps=table)
         if made.switching is not None:
             made.switching.view("way")[:] = [*(way for _, way in found), *[-1] * len(gaps)]
             made.switching.view("sign")[len(found) :] = 1
+            made.switching.view("least")[len(self.program.constraints) + len(found) :] = NARROW
         return made
 
     def _look_out(self) -> None:
         """Have a light machine for the times at which nothing holds, where there can be one."""
         if not self._whole_steps and self.program.flow is not None:
-            self.watch = Watch(self.program, self.machine, self.switches, self.unwired())
+            self.watch = Watch(self.program, self.machine, self.switches, *self.unwired())
 
     def wake(self, t: float, met: Events | None = None) -> None:
         """Have the whole machine, with the code of rows that may hold and slide.
@@ -175,12 +234,12 @@ class Modes:
         if self.wired is not None and names:
             self.wired = (*self.wired, *(name for name in names if name not in self.wired))
             self.program = self._program()
-        fixed = len(self.dynamics.parameters) + self.program.stepping
-        self.machine = self._shared(self._made(self.machine.tau, old[:fixed] if fixed else None, True))
+        self.machine = self._shared(self._made(self.machine.tau, self._given(), True))
         self.board = self._new_board()
         if before is None:
             self.board.start(t)
         else:
+            fixed = len(self.dynamics.parameters) + self.program.stepping
             self.board.take_over(before, old[fixed : fixed + len(before.program.candidates.captured)])
         self._look_out()
         self.light = False
@@ -248,27 +307,45 @@ class Modes:
 
     def met(self, t: float) -> Switchboard:
         """The switchboard with the event that the machine in use met, ready to be gone through."""
-        if self.light and self.watch is not None:
-            name = self.watch.unwired_event()
+        light = self.watch if self.light else None
+        name = self._unwired_event() if light is None else light.unwired_event()
+        if name is not None:  # all that touches is wired at once, for it is one impact
+            names = [name, *self._near(t)]
+            if self.board is None:
+                self._wire(names)
+                self.wake(t, self.events)
+                self._look_out()
+                self.light = False
+            else:
+                self.rewire(t, names=names)
+            assert self.board is not None
+            self.board.close(self._touching(name))
+        elif light is not None:
             if self.board is None:
                 self.wake(t, self.events)
             assert self.board is not None
-            if name is None:
-                self.watch.pass_on(self.board)
-        else:
-            assert self.board is not None
-            name = self._unwired_event()
-        if name is not None:
-            self.rewire(t, names=[name])
-            self.board.close(self._touching(name))
+            light.pass_on(self.board)
+        assert self.board is not None
         return self.board
+
+    def wire_ahead(self, t: float) -> bool:
+        """Wire the candidates that may act in the next of whole steps, where there are any."""
+        rows = self.machine.switching
+        if not self._whole_steps or rows is None or not rows.places[0]["ahead"]:
+            return False
+        _, table = self.unwired()
+        assert table is not None
+        first, near = len(self.program.constraints) + int(rows.places[0]["guards"]), rows.view("near")
+        due = near[: int(rows.places[0]["many"])]
+        self.rewire(t, names=dict.fromkeys(table.names[g] for g in due if rows.view("crossed")[first + g]))
+        return True
 
     def _unwired_event(self) -> str | None:
         """The candidate whose gap closed, where it is not wired."""
         assert self.board is not None
         places, guards = self.board.rows.places[0], sum(isinstance(s, When) for s in self.switches)
         which = int(places["event"]) - int(places["rows"]) - guards
-        return self.unwired()[which][0] if which >= 0 else None
+        return self._unwired_names()[which] if which >= 0 else None
 
     def _touching(self, name: str) -> int:
         """The unilateral row of a candidate that is nearest to 0."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program
 from polhode.graph import Expr
 from polhode.kernels.machine import Machine
@@ -33,21 +34,23 @@ def may_wait(program: Program) -> bool:
 class Watch:
     """The light machine, and what each of its guards stands for: gaps of rows, guards of switches, other gaps.
 
-    unwired : gaps of candidates that are not in the code, names and expressions
+    unwired : gaps of candidates that are not in the code, names and expressions; table : the same as numbers
     """
 
     def __init__(
-        self, program: Program, whole: Machine, switches: Sequence[At | When], unwired: Sequence[tuple[str, Expr]] = ()
-    ) -> None:
+        self, program: Program, whole: Machine, switches: Sequence[At | When],
+        unwired: Sequence[tuple[str, Expr]] = (), table: Gaps | None = None,
+    ) -> None:  # fmt: skip
         eq = program.equations
         first = len(eq.constraints)
         self.gaps = [first + i for i, law in enumerate(program.candidates.laws) if law.kind == UNILATERAL]
         guards = [guard_of(switch, eq) for switch in switches if isinstance(switch, When)]
-        self.guards, self.unwired = len(guards), [name for name, _ in unwired]
+        self.guards, self.table = len(guards), table
+        self.unwired = [*(name for name, _ in unwired), *(table.names if table is not None else ())]
         values = [*(program.constraints.phi[i] for i in self.gaps), *(value for value, _ in guards)]
         values += [phi for _, phi in unwired]
-        self.function = program.guards(values)
-        self.machine = program.light(whole, self.gaps, (self.function, len(values)))
+        self.function = program.guards(values) if values else None
+        self.machine = program.light(whole, self.gaps, (self.function, len(values)), table)
         assert self.machine.switching is not None
         self.rows = self.machine.switching
         many = len(self.gaps) + len(guards)
@@ -61,7 +64,12 @@ class Watch:
 
     def is_open(self, t: float, x: np.ndarray) -> bool:
         """Whether every gap that may close is open at a state."""
-        values = self.function(np.array([t]), x, np.zeros_like(x), self.machine.p)[: len(self.rows.view("way"))]
+        still = np.zeros_like(x)
+        if self.table is not None and not (self.table.measured(t, x, still, self.machine.p)[0] > NEAR).all():
+            return False
+        if self.function is None:
+            return True
+        values = self.function(np.array([t]), x, still, self.machine.p)[: len(self.rows.view("way"))]
         gaps = self.rows.view("way") == -1
         gaps[len(self.gaps) : len(self.gaps) + self.guards] = False
         return bool((values[gaps] > NEAR).all())

@@ -13,6 +13,7 @@ import pytest
 
 import polhode as ph
 from polhode.kernels.kernel import PLAIN
+from polhode.simulate import modes
 
 native = pytest.mark.skipif(PLAIN, reason="kernels as Python make Python objects")
 
@@ -37,8 +38,10 @@ def _peak(call: Any) -> int:
 
 
 @native
-def test_a_loop_of_many_steps_allocates_nothing() -> None:
-    """A hundred times the steps, one call of the loop each: not a byte more."""
+@pytest.mark.parametrize("wired", [240, 0])
+def test_a_loop_of_many_steps_allocates_nothing(wired: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred times the steps, one call of the loop each: not a byte more; also where gaps are watched in a table."""
+    monkeypatch.setattr(modes, "WIRED", wired)
     sim = ph.Simulation(ball(), {"z": 1000.0}, method="rk4", step=1e-4)
     sim.run(0.01, output=[0.01])
 
