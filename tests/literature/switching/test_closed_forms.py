@@ -286,3 +286,30 @@ def test_a_bob_comes_to_rest_between_a_rope_and_a_slope() -> None:
     assert np.hypot(x, z) == pytest.approx(1.5, abs=1e-9)
     assert np.sin(0.2) * x + np.cos(0.2) * (z + 1.2) == pytest.approx(0, abs=1e-9)
     assert traj.u[-1] == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_a_brake_slips_through_the_dead_points_of_a_slider_that_a_crank_drives() -> None:
+    """There no force on the slider stops it, and reactions are not determined: a turn takes 4 r times the capacity."""
+    r, rod, pull = 0.3, 1.0, 0.5
+    build = ph.Builder("slider crank", gravity=(0, 0, 0))
+    build.body("crank", joint=ph.revolute("y", name="a"), mass=1, inertia=(1, 1, 1))
+    build.body("rod", parent="crank", at=(r, 0, 0), joint=ph.revolute("y", name="b"), mass=0.5, inertia=(0.1, 0.1, 0.1))
+    build.body("slider", joint=ph.prismatic("x", name="x"), mass=0.4)
+    build.marker("tip", body="rod", at=(rod, 0, 0))
+    build.loop("tip", "slider", "point", name="pin")
+    build.brake("x_dot", capacity=pull, name="brake")
+    a = 0.5
+    tilt = np.arcsin(r * np.sin(a) / rod)
+    q0 = {"a": a, "b": -a - tilt, "x": r * np.cos(a) + rod * np.cos(tilt)}
+    # speeds of a crank that turns with 2: of the rod's angle and of the slider
+    turns = -2 * r * np.cos(a) / (rod * np.cos(tilt))
+    u0 = {"a_dot": 2.0, "b_dot": -2.0 + turns, "x_dot": -2 * r * np.sin(a) + rod * np.sin(tilt) * turns}
+    traj = ph.simulate(compiled(build), q0, u0, until=ph.when(f"a > {a + 4 * np.pi}"), **TIGHT)
+    assert traj.outcome.finished
+    assert set(traj.mode["brake"]) == {"slips"}
+    turned = traj.events[1:-1]
+    assert [event.why for event in turned] == ["sticks"] * 4
+    assert [float(event.states[0][0]) for event in turned] == pytest.approx(np.pi * np.arange(1, 5), abs=1e-7)
+    assert traj.work[-1, 2] == pytest.approx(-2 * 4 * r * pull, abs=1e-8)
+    assert traj["a_dot"][-1] < 2.0
+    assert np.abs(traj.energy_drift).max() < 1e-8
