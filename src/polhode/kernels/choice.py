@@ -185,10 +185,12 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
     # what ended a mode is made to go on
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
+    crossed = part(w.whole, v.crossed, rows)
     for a in range(many):
-        if which[a] == v.event and v.cause == OPENED:
+        if crossed[which[a]] == OPENED:
             b[a] = SHADE * max(most, _fastest(w, every)) + (abs(b[a]) if many == 1 else b[a])
-        if v.cause == SLIPPED and kinds[a] == TANGENT and (which[a] == v.event or which[a] - 1 == v.event):
+        first = which[a] if size[which[a]] > 0 else which[a] - 1
+        if kinds[a] == TANGENT and crossed[first] == SLIPPED:
             mu_s[a] *= 1.0 - SHADE
     states = part(w.whole, v.states, many)
     if few:

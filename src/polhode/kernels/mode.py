@@ -34,6 +34,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # where a step starts and where it was looked at last
     "value0": ("rows +guards",), "rate0": ("rows +guards",), "value": ("rows +guards",), "rate": ("rows +guards",),
     "least": ("rows +guards",),
+    # where in a step each becomes 0
+    "when": ("rows +guards",),
     # an event: impulses, those of one strike, psi before it, speeds before, energy that it took, when what comes to
     # rest does so
     "impulse": ("rows",), "total": ("rows",), "psi_before": ("rows",), "u_before": ("n",), "lost": ("1",),
@@ -59,7 +61,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows of the complementarity: which they are, their laws, the states that they may have and have
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
-    # whether a row is about positions, and its restitution Poisson's; what was crossed in a step, of rows and guards
+    # whether a row is about positions, and its restitution Poisson's; what happens at once
+    # at an event, of rows and guards: the cause of each, or 0
     "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards",),
 }  # fmt: skip
 

@@ -435,13 +435,14 @@ class Simulation:
                     return LIVELOCKED
                 if modes.board is not None and modes.board.is_noted():
                     modes.board.event(self.t)
-                elif self._switch(lambda: modes.met(self.t).event(self.t)):
+                elif self._switch(lambda: modes.event(self.t)):
                     return ENDED
                 status = MORE
-            if due := modes.due(self.t):
-                self._switch(partial(modes.switch, self.t, due))
+            if (due := modes.due(self.t)) and self._switch(partial(modes.switch, self.t, due)):
+                return ENDED
             while modes.commands:
-                self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command"))
+                if self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command")):
+                    return ENDED
         except SwitchError as error:
             self._switch_failure = str(error)
             return STOPPED
