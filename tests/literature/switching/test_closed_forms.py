@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from machines import G, compiled, disc, in_plane, rotors, turning
@@ -251,6 +253,44 @@ def test_a_table_on_four_feet(force: float, word: str) -> None:
     expected = max(force - 1, 0) * mu * G / 2
     assert traj["t_x"][-1] == pytest.approx(expected, abs=1e-9)
     assert traj.q[-1, [0, 1, 2, 4]] == pytest.approx(0, abs=1e-9)
+
+
+CORNERS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+
+
+def sliding_table(yaw: float, friction: list[float], order: list[int]) -> tuple[Any, dict[int, float]]:
+    """A square table of mass 3 that is pushed along x, its feet declared in an order; what feet carry at first."""
+    build = ph.Builder("table", gravity=(0, 0, -G))
+    build.body("top", joint=ph.free(name="t"), mass=3.0, inertia=(0.3, 0.3, 0.4))
+    for i in order:
+        build.marker(f"foot {i}", body="top", at=(0.4 * CORNERS[i][0], 0.4 * CORNERS[i][1], -0.5))
+        build.contact(f"foot {i}", friction=friction[i], name=f"foot {i}")
+    dyn = compiled(build)
+    u0 = {"t_vx": 2.0 * np.cos(yaw), "t_vy": -2.0 * np.sin(yaw)}
+    traj = ph.simulate(dyn, {"t_z": 0.5, "t_az": yaw}, u0, 0.3, reacting=True, **TIGHT)
+    return traj, {i: float(traj[f"reaction foot {i}.height"][0]) for i in range(4)}
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.4])
+def test_feet_of_a_table_that_slides_share_its_load(yaw: float) -> None:
+    """The least loads are m g / 4 (1 + mu h x / a^2): the moment of friction is carried by the feet ahead."""
+    mu, a, h, mass = 0.3, 0.4, 0.5, 3.0
+    traj, loads = sliding_table(yaw, [mu] * 4, [0, 1, 2, 3])
+    for i, (x, y) in enumerate(CORNERS):
+        ahead = a * (x * np.cos(yaw) - y * np.sin(yaw))
+        assert loads[i] == pytest.approx(mass * G / 4 * (1 + mu * h * ahead / a**2), abs=1e-8)
+    assert traj["t_x"][-1] == pytest.approx(2 * 0.3 - mu * G * 0.3**2 / 2, abs=1e-9)
+    assert np.abs(traj.energy_drift).max() < 1e-8
+
+
+def test_loads_of_feet_with_unequal_friction_do_not_depend_on_their_order() -> None:
+    """There the motion depends on how they share the load: a foot that grips more turns the table."""
+    first, loads = sliding_table(0.0, [0.4, 0.2, 0.3, 0.2], [0, 1, 2, 3])
+    again, others = sliding_table(0.0, [0.4, 0.2, 0.3, 0.2], [2, 0, 3, 1])
+    assert list(others.values()) == pytest.approx(list(loads.values()), abs=1e-8)
+    assert again.q[-1] == pytest.approx(first.q[-1], abs=1e-8)
+    assert sum(loads.values()) == pytest.approx(3.0 * G, abs=1e-8)
+    assert np.abs(first.energy_drift).max() < 1e-8
 
 
 def test_the_coupler_of_a_four_bar_is_released() -> None:
