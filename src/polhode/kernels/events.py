@@ -406,12 +406,14 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
 
 
 @kernel
-def coincide(m: Any, t: float, x: Array) -> None:
+def coincide(m: Any, runs: Array, x: Array) -> None:
     """Note in `crossed` what closes and what guards pass 0 at a state, beside what is known to happen there.
+
+    runs : (1,), the Run
 
     Within AT_ONCE by their rates; so what meets a command, or starts the next step, is one event with it.
     """
-    h, w = m.constrained, m.switching
+    h, w, t = m.constrained, m.switching, runs[0].t
     v = w.places[0]
     n = v.rows + v.guards
     value, rate, dx = part(w.real, v.value, n), part(w.real, v.rate, n), part(w.real, v.rate_room, v.entries)
@@ -423,7 +425,8 @@ def coincide(m: Any, t: float, x: Array) -> None:
     for k in range(n):
         cause = cause_of(w, k)
         known = cause == CLOSED or (cause == GUARD and w.whole[v.sign + k - v.rows] != 0 and counts(w, k))
-        if known and not w.whole[v.crossed + k] and rate[k] < 0.0 and abs(value[k]) <= -span * rate[k]:
+        falls = rate[k] < -w.real[v.least + k] and abs(value[k]) <= -span * rate[k]
+        if known and falls and not w.whole[v.crossed + k]:
             w.whole[v.crossed + k] = cause
 
 

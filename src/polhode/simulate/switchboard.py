@@ -68,6 +68,7 @@ class Switchboard:
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, Rows(machine.switching)
         self._resolve = (impose if whole else resolve).bind(machine, runs, x)
+        self._coincide = None if whole else coincide.bind(machine, runs, x)
         self.whole = whole
         self.events: list[Event] = []
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
@@ -179,8 +180,8 @@ class Switchboard:
 
         said : what to engage, what to release, and why
         """
-        if not self.whole:
-            coincide(self.machine, t, self.x)
+        if self._coincide is not None:
+            self._coincide()
         self.passing[len(self.guards) :] = 0  # gaps that are not wired, which are seen again in the next step
         rows = self.rows.view("crossed")[: len(self.rows.view("kind"))]
         guards = [self.guards[k] for k in np.flatnonzero(self.passing)]
