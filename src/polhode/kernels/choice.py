@@ -32,6 +32,7 @@ Array = np.ndarray
 
 JAMMED = 21  # there is no mode
 MOVING = 2e-9  # of accelerations: less is none
+FEW = 4  # contacts and brakes that are tried in every combination
 SHADE = 1e-7  # by which what ended a mode is made to go on
 
 
@@ -63,48 +64,70 @@ def _modes(m: Any, h: Any, w: Any, x: Array) -> int:
     kind, size, of = part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     mode, closed, group = part(w.whole, v.mode, rows), part(w.whole, v.closed, rows), part(w.whole, v.group, rows)
     engaged, psi, slip = part(w.whole, v.engaged, v.groups), part(h.real, s.psi, rows), part(w.real, v.slip, rows)
-    bound, grip = part(w.real, v.bound, rows), part(w.real, v.grip, rows)
-    which = part(w.whole, v.which, rows)
 
     # rows whose reactions are sought: what touches and stays, and what may stick
     for i in range(rows):
         if kind[i] != EQUAL:
             mode[i] = OFF
-    many, sets, single = 0, 0, True
+    many = 0
     for i in range(rows):
         if kind[i] == UNILATERAL and closed[i] and _stays(h, w, i):
             many = add(w, many, i, UNILATERAL, 0, -1, 0.0, 0.0)
             mode[i] = HELD
-            sets += 1
     normals = many
     for i in range(rows):
         if kind[i] == TANGENT and size[i] > 0 and engaged[group[i]] and (of[i] < 0 or mode[of[i]] == HELD):
-            fast, alive = 0.0, 0
+            fast = 0.0
             for k in range(i, i + size[i]):
                 fast += psi[k] * psi[k]
-                alive += int(moves(h, k))
             fast = np.sqrt(fast)
             if fast > slow(h, i):
                 for k in range(i, i + size[i]):
                     mode[k], slip[k] = SLIDES, psi[k] / fast
                 continue
-            normal = -1
-            for a in range(normals):
-                if which[a] == of[i]:
-                    normal = a
-            sets += int(of[i] < 0)
-            single = single and alive <= 1
             for k in range(i, i + size[i]):
                 mode[k] = HELD
-                if moves(h, k):
-                    many = add(w, many, k, TANGENT, alive, normal, bound[i], grip[i])
-                    alive = 0
-    every = many
-    for i in range(rows):
-        if mode[i] == SLIDES:
-            which[every] = i
-            every += 1
-    return _consistent(h, w, many, every, single and sets <= 4)
+            many = _add_set(h, w, many, normals, i)
+    return _consistent(h, w, many, _add_slides(h, w, many), _are_few(w, many))
+
+
+@helper
+def _add_set(h: Any, w: Any, many: int, normals: int, i: int) -> int:
+    """Put the tangents that begin at row i and may stick into the problem, behind its normals; how many rows then."""
+    v = w.places[0]
+    first, size, normal, alive = w.whole[v.of + i], w.whole[v.size + i], -1, 0
+    for a in range(normals):
+        if w.whole[v.which + a] == first:
+            normal = a
+    for k in range(i, i + size):
+        alive += int(moves(h, k))
+    for k in range(i, i + size):
+        if moves(h, k):
+            many = add(w, many, k, TANGENT, alive, normal, w.real[v.bound + i], w.real[v.grip + i])
+            alive = 0
+    return many
+
+
+@helper
+def _add_slides(h: Any, w: Any, many: int) -> int:
+    """Put the rows that slide behind the problem; how many rows there are then."""
+    v = w.places[0]
+    for i in range(h.places[0].rows):
+        if w.whole[v.mode + i] == SLIDES:
+            w.whole[v.which + many] = i
+            many += 1
+    return many
+
+
+@helper
+def _are_few(w: Any, many: int) -> bool:
+    """Whether the rows gathered can be tried in every combination."""
+    v, sets, single = w.places[0], 0, True
+    for a in range(many):
+        size = w.whole[v.sizes + a]
+        single = single and size <= 1
+        sets += int(w.whole[v.kinds + a] == UNILATERAL or (size > 0 and w.whole[v.ofs + a] < 0))
+    return single and sets <= FEW
 
 
 @helper
@@ -162,13 +185,22 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
     # what ended a mode is made to go on
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
+    crossed = part(w.whole, v.crossed, rows)
     for a in range(many):
-        if which[a] == v.event and v.cause == OPENED:
+        if crossed[which[a]] == OPENED:
             b[a] = SHADE * max(most, _fastest(w, every)) + (abs(b[a]) if many == 1 else b[a])
-        if v.cause == SLIPPED and kinds[a] == TANGENT and (which[a] == v.event or which[a] - 1 == v.event):
+        first = which[a] if size[which[a]] > 0 else which[a] - 1
+        if kinds[a] == TANGENT and crossed[first] == SLIPPED:
             mu_s[a] *= 1.0 - SHADE
-    solutions = _few(w, A, b, many) if few else _many(w, A, b, many)
     states = part(w.whole, v.states, many)
+    if few:
+        solutions = _few(w, A, b, many, few_modes.ANY)
+        if not _all_hold(states) and _moves_on(w, A, b, many) == 0.0:  # with other forces, where rows repeat
+            solutions = max(solutions, 1)
+            for a in range(many):
+                states[a] = few_modes.HELD
+    else:
+        solutions = _many(w, A, b, many)
     for a in range(many):
         i = which[a]
         if states[a] == few_modes.OPEN:
@@ -189,16 +221,46 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
 
 @helper
-def _few(w: Any, A: Array, b: Array, many: int) -> int:
-    """All modes of few rows, tried one by one."""
+def _few(w: Any, A: Array, b: Array, many: int, may: int) -> int:
+    """All modes of few rows, tried one by one, of the states that rows may have."""
     v = w.places[0]
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
     mu, mu_s, found = part(w.real, v.mu, many), part(w.real, v.mu_s, many), part(w.real, v.found, many)
     states, allowed = part(w.whole, v.states, many), part(w.whole, v.allowed, many)
+    still = _fastest(w, many)
     for a in range(many):
-        allowed[a], found[a] = 15, 0.0
+        allowed[a], found[a], still = may, 0.0, max(still, abs(b[a]))
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
-    return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, room, ints))
+    return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, MOVING * still, room, ints))
+
+
+@helper
+def _all_hold(states: Array) -> bool:
+    for a in range(states.size):  # noqa: SIM110 - Numba has no all() of this kind
+        if states[a] != few_modes.HELD:
+            return False
+    return True
+
+
+@helper
+def _moves_on(w: Any, A: Array, b: Array, many: int) -> float:
+    """Look for reactions, from none: see `_fast`."""
+    found = part(w.real, w.places[0].found, many)
+    for a in range(many):
+        found[a] = 0.0
+    solve_rows(w, A, b, many)
+    return _fast(w, A, b, many)
+
+
+@helper
+def _fast(w: Any, A: Array, b: Array, many: int) -> float:
+    """The acceleration above which a row moves by the reactions found, where one does; else 0. All are in `c`."""
+    found, left = part(w.real, w.places[0].found, many), part(w.real, w.places[0].c, many)
+    moving = MOVING * max(_left(A, b, found, left), _fastest(w, many))
+    for a in range(many):
+        if abs(left[a]) > moving:
+            return moving
+    return 0.0
 
 
 @helper
@@ -257,9 +319,8 @@ def examine(h: Any, w: Any, value: Array) -> None:
     """
     s, v = h.places[0], w.places[0]
     rows = s.rows
-    kind, size, of, mode = (part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows),
-                            part(w.whole, v.mode, rows))  # fmt: skip
-    equal, which, grip = part(w.whole, v.equal, rows), part(w.whole, v.which, rows), part(w.real, v.grip, rows)
+    kind, size, mode = part(w.whole, v.kind, rows), part(w.whole, v.size, rows), part(w.whole, v.mode, rows)
+    equal, which = part(w.whole, v.equal, rows), part(w.whole, v.which, rows)
     free_response(h, part(w.real, v.g, s.n), part(w.real, v.r, rows), part(w.whole, v.mode, s.rows), ALL)
     equals, many = 0, 0
     for i in range(rows):
@@ -273,32 +334,32 @@ def examine(h: Any, w: Any, value: Array) -> None:
     normals = many
     for i in range(rows):
         if kind[i] == TANGENT and size[i] > 0 and mode[i] == HELD:
-            normal, alive = -1, 0
-            for a in range(normals):
-                if which[a] == of[i]:
-                    normal = a
-            for k in range(i, i + size[i]):
-                alive += int(moves(h, k))
-            for k in range(i, i + size[i]):
-                if moves(h, k):
-                    many = add(w, many, k, TANGENT, alive, normal, grip[i], grip[i])
-                    alive = 0
-    every = many
-    for i in range(rows):
-        if mode[i] == SLIDES:
-            which[every] = i
-            every += 1
-    _prepared(h, w, many, every)
+            many = _add_set(h, w, many, normals, i)
+    _prepared(h, w, many, _add_slides(h, w, many))
     A, b = square(w.real, v.X, many, many), part(w.real, v.b, many)
-    warm, found = part(w.real, v.warm, rows), part(w.real, v.found, many)
-    for a in range(many):
-        found[a] = warm[which[a]]
-    solve_rows(w, A, b, many)
-    left = part(w.real, v.c, many)
-    moving = MOVING * max(_left(A, b, found, left), _fastest(w, many))
+    moving, left = _moving(w, A, b, many), part(w.real, v.c, many)
     for a in range(many):
         i = which[a]
-        warm[i] = found[a]
         owner = i if kind[i] == UNILATERAL or size[i] > 0 else i - 1
         if i == owner or value[owner] > 0.0:
-            value[owner] = -1.0 if abs(left[a]) > moving else 1.0
+            value[owner] = -1.0 if moving > 0.0 and abs(left[a]) > moving else 1.0
+
+
+@helper
+def _moving(w: Any, A: Array, b: Array, many: int) -> float:
+    """The acceleration above which rows move, where not all can stay as they are; else 0. Theirs are in `c`.
+
+    It is asked as it is where a mode is chosen: what is said to go on here must go on there.
+    """
+    v = w.places[0]
+    which, found, warm = part(w.whole, v.which, many), part(w.real, v.found, many), w.real
+    for a in range(many):
+        found[a] = warm[v.warm + which[a]]
+    solve_rows(w, A, b, many)
+    for a in range(many):
+        warm[v.warm + which[a]] = found[a]
+    if _fast(w, A, b, many) == 0.0:
+        return 0.0
+    if _are_few(w, many) and _few(w, A, b, many, few_modes.HELD) > 0 and _all_hold(part(w.whole, v.states, many)):
+        return 0.0
+    return _moves_on(w, A, b, many)

@@ -20,18 +20,20 @@ from polhode.compile.invoke import invoke
 from . import gaps
 from .choice import examine
 from .hold import evaluate, reacted
-from .kernel import helper, inlined
+from .kernel import helper, inlined, kernel
 from .machine import GUARDS, LAWS, OK
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .settle import measure
-from .stepping import Array, Room, between, copy, slope
+from .stepping import Array, Room, between, copy, fill, slope
 from .views import part
 
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest there is
 NEVER = np.inf
 AT_ONCE = 1e-10  # s, of a second and of times that are longer: guards that pass 0 within it do so at once
-CROSSED, DIPPED, RETURNED = 1, 2, 3  # below 0 where a step ends; in between; and only the way back counts
+# below 0 where a step ends; in between; and only the way back counts; beyond a pole, which is no way through 0
+CROSSED, DIPPED, RETURNED, POLE = 1, 2, 3, 4
+GROWN = 10.0  # of the larger end of a step: where both sides of a change of sign are more, it is a pole
 DIPS = 0.5  # of the lesser end: a least value in between, guessed by a cubic, that is less is looked for
 
 
@@ -41,7 +43,7 @@ def is_watched(w: Any) -> bool:
 
 
 @helper
-def _cause(w: Any, k: int) -> int:
+def cause_of(w: Any, k: int) -> int:
     """What it means that entry k falls below 0; 0 where there is nothing to watch."""
     v = w.places[0]
     if k >= v.rows:
@@ -55,7 +57,7 @@ def _cause(w: Any, k: int) -> int:
 
 
 @helper
-def _values(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array, rate: Array, forces: bool) -> None:
+def values_at(m: Any, h: Any, w: Any, t: float, y: Array, dy: Array, value: Array, rate: Array, forces: bool) -> None:
     """Write what must stay above 0 at a state, and the rates that are known; NEVER where there is nothing.
 
     forces : whether reactions at the state are known; else they are left out
@@ -94,7 +96,7 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
             most = max(most, abs(lam[i]))
     grip = part(w.real, v.grip, s.rows)
     for i in range(s.rows):
-        cause = _cause(w, i)
+        cause = cause_of(w, i)
         value[i], rate[i], least[i] = NEVER, 0.0, NARROW * np.sqrt(reach2[i])
         if cause == CLOSED:
             value[i], rate[i] = phi[i], psi[i]
@@ -139,12 +141,12 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
     if fresh:
         sign, guard = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards)
         guard_rate = part(w.real, v.guard_rate, v.guards)
-        _values(m, h, w, run.t, x, dx, value, rate, False)
+        values_at(m, h, w, run.t, x, dx, value, rate, False)
         for k in range(v.guards):
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
-            elif not _counts(w, v.rows + k) and not (v.cause == GUARD and v.event == v.rows + k):
+            elif not counts(w, v.rows + k) and not w.whole[v.crossed + v.rows + k]:
                 # crossed the other way by now, or about to be
                 here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
                 at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
@@ -173,7 +175,7 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
     _note(h, w)
     n = v.rows + v.guards
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
-    _values(m, h, w, run.end, y, rate, value, rates, True)
+    values_at(m, h, w, run.end, y, rate, value, rates, True)
     v.many = 0
     if v.gaps:
         gaps.look(m, w, run.end, y, rate, run.h, gaps.DIP)
@@ -243,7 +245,7 @@ def _turn_guards(w: Any) -> None:
 
 
 @helper
-def _counts(w: Any, k: int) -> bool:
+def counts(w: Any, k: int) -> bool:
     """Whether an entry that falls below 0 is an event: not so a guard that is crossed the other way."""
     v = w.places[0]
     if k < v.rows or gaps.is_gap(w, k):
@@ -256,9 +258,9 @@ def _counts(w: Any, k: int) -> bool:
 def _is_crossed(w: Any, k: int) -> bool:
     v = w.places[0]
     value, least = w.real[v.value + k], w.real[v.least + k]
-    if w.real[v.value0 + k] == NEVER and _cause(w, k) in (CLOSED, STUCK):
+    if w.real[v.value0 + k] == NEVER and cause_of(w, k) in (CLOSED, STUCK):
         return False
-    return bool(value < -least and _counts(w, k))
+    return bool(value < -least and counts(w, k))
 
 
 @helper
@@ -267,10 +269,10 @@ def _seen(w: Any, k: int, h: float) -> int:
     v = w.places[0]
     if _is_crossed(w, k):
         return CROSSED
-    counts = _counts(w, k)
-    if not counts and w.whole[v.way + k - v.rows] != w.whole[v.sign + k - v.rows]:
+    awaited = counts(w, k)
+    if not awaited and w.whole[v.way + k - v.rows] != w.whole[v.sign + k - v.rows]:
         return 0
-    return 0 if not _may_dip(w, k, h) else DIPPED if counts else RETURNED
+    return 0 if not _may_dip(w, k, h) else DIPPED if awaited else RETURNED
 
 
 @helper
@@ -309,43 +311,63 @@ def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k:
         if evaluate(m, t, y, dy, False) != OK:
             return -NEVER
         _note(h, w)
-    _values(m, h, w, t, y, dy, part(w.real, v.value, n), part(w.real, v.rate, n), forces)
+    values_at(m, h, w, t, y, dy, part(w.real, v.value, n), part(w.real, v.rate, n), forces)
     return float(w.real[v.value + k])
 
 
 @helper
 def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
-    """Find the first event of a step that has a polynomial, and end the step there; False where there is none."""
+    """Find the first event of a step that has a polynomial, and end the step there; False where there is none.
+
+    What happens at once with it is noted in `crossed`, by its cause.
+    """
     v = w.places[0]
     n = v.rows + v.guards
     first, which = NEVER, -1
-    crossed = part(w.whole, v.crossed, n + v.gaps)
+    crossed, when = part(w.whole, v.crossed, n + v.gaps), part(w.real, v.when, n + v.gaps)
     for a in range(n + v.many):
         k = _entry(w, a)
-        crossed[k] = _seen(w, k, run.h)
+        crossed[k], when[k] = _seen(w, k, run.h), NEVER
     for a in range(n + v.many):
         k = _entry(w, a)
         if crossed[k]:
-            cause = _cause(w, k)
-            theta = _root(m, h, w, run, x, room, k, cause in (OPENED, SLIPPED), crossed[k])
-            if theta < first:
-                first, which = theta, k
+            when[k] = _root(m, h, w, run, x, room, k, cause_of(w, k) in (OPENED, SLIPPED), crossed[k], 1.0)
+            if when[k] < first and crossed[k] != POLE:
+                first, which = when[k], k
+    for k in range(v.rows, n):  # guards that are below 0 there, and above it again where the step would have ended
+        if which >= 0 and not crossed[k] and counts(w, k) and _at(m, h, w, run, x, room, first, k, False) < 0.0:
+            crossed[k] = CROSSED
+            when[k] = _root(m, h, w, run, x, room, k, False, CROSSED, first)
+            if when[k] < first and crossed[k] != POLE:
+                first, which = when[k], k
+    span = AT_ONCE * max(1.0, abs(run.t)) / run.h
+    for a in range(n + v.many):
+        k = _entry(w, a)
+        seen, crossed[k] = crossed[k], 0
+        if seen == POLE:
+            if when[k] < first:
+                w.whole[v.sign + k - v.rows] *= -1
+        elif when[k] <= first + span and when[k] < NEVER:
+            crossed[k] = cause_of(w, k)
+            if seen == RETURNED:
+                w.whole[v.sign + k - v.rows] *= -1
     if which < 0:
         run.event, v.fresh = 0, 1
         return False
-    v.event, v.cause = which, _cause(w, which)
-    if crossed[which] == RETURNED:
-        w.whole[v.sign + which - v.rows] *= -1
+    v.event, v.cause = which, cause_of(w, which)
     run.h *= first
     run.end = run.t + run.h
     return True
 
 
 @helper
-def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, seen: int) -> float:
-    """Where in the step entry k becomes 0; NEVER if it does not. Of what RETURNED, where it does so."""
+def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, seen: int, end: float) -> float:
+    """Where in the step, up to an end, entry k becomes 0; NEVER if it does not. Of what RETURNED, where it does so.
+
+    A guard that changes its sign at a pole is marked as such in `crossed`.
+    """
     v = w.places[0]
-    a, b, least, turn = 0.0, 1.0, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
+    a, b, least, turn = 0.0, end, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
     high = w.real[v.value0 + k]
     if seen != CROSSED:  # the least value is where the rate is 0
         for _ in range(50):
@@ -361,7 +383,7 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
             return NEVER
         a, b = 0.0, c
         if seen == RETURNED:
-            a, b, high = c, 1.0, -value
+            a, b, high = c, end, -value
     above = least if k < v.rows else 1e-9 * abs(w.real[v.rate0 + k] * run.h)
     if seen != RETURNED and (forces or not high > above):  # a value above 0 to start from
         high = _at(m, h, w, run, x, room, 0.0, k, forces)
@@ -376,12 +398,13 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
     if not low < 0.0:
         return b
     # false position, where an end that stays counts half [Illinois]
-    small, stays = 1e-15 * (high - low), 0
+    small, stays, ends, now = 1e-15 * (high - low), 0, max(high, -low), 0.0
     for _ in range(80):
         c = b - low * (b - a) / (low - high)
-        if not a < c < b:
+        if not a < c < b or not now <= ends:  # halves, also where values grow, as towards a pole
             c = 0.5 * (a + b)
         value = turn * _at(m, h, w, run, x, room, c, k, forces)
+        now = abs(value)
         if value <= 0.0:
             b, low = c, value
             if stays < 0:
@@ -393,8 +416,38 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
                 low *= 0.5
             stays = 1
         if abs(value) <= small or b - a <= 1e-14:
-            return c
+            b = c
+            break
+    if k >= v.rows and not gaps.is_gap(w, k) and not now <= GROWN * ends:
+        if seen != CROSSED:
+            return NEVER
+        w.whole[v.crossed + k] = POLE
     return b
+
+
+@kernel
+def coincide(m: Any, runs: Array, x: Array) -> None:
+    """Note in `crossed` what closes and what guards pass 0 at a state, beside what is known to happen there.
+
+    runs : (1,), the Run
+
+    Within AT_ONCE by their rates; so what meets a command, or starts the next step, is one event with it.
+    """
+    h, w, t = m.constrained, m.switching, runs[0].t
+    v = w.places[0]
+    n = v.rows + v.guards
+    value, rate, dx = part(w.real, v.value, n), part(w.real, v.rate, n), part(w.real, v.rate_room, v.entries)
+    fill(dx, 0.0)
+    if evaluate(m, t, x, dx, True) != OK:
+        return
+    values_at(m, h, w, t, x, dx, value, rate, False)
+    span = AT_ONCE * max(1.0, abs(t))
+    for k in range(n):
+        cause = cause_of(w, k)
+        known = cause == CLOSED or (cause == GUARD and w.whole[v.sign + k - v.rows] != 0 and counts(w, k))
+        falls = rate[k] < -w.real[v.least + k] and abs(value[k]) <= -span * rate[k]
+        if known and falls and not w.whole[v.crossed + k]:
+            w.whole[v.crossed + k] = cause
 
 
 @helper
@@ -417,7 +470,7 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
     if gaps.is_gap(w, k):
         gaps.at(m, w, run.end, y, rate, k)
     else:
-        _values(m, h, w, run.end, y, rate, value, rates, False)
+        values_at(m, h, w, run.end, y, rate, value, rates, False)
     found, speed = w.real[v.value + k], w.real[v.rate + k]
     if abs(found) <= 0.01 * w.real[v.least + k] or not speed < 0.0:
         return True

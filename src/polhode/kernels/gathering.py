@@ -9,7 +9,7 @@ import numpy as np
 from . import complementarity as lcp
 from .condense import pick
 from .kernel import helper, inlined
-from .mode import EQUAL, HELD, TANGENT, UNILATERAL
+from .mode import CLOSED, EQUAL, HELD, TANGENT, UNILATERAL
 from .views import part, square
 
 Array = np.ndarray
@@ -55,8 +55,8 @@ def touching(h: Any, w: Any) -> None:
     phi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.reach2, s.held)
     many = 0
     for i in range(s.rows):
-        touches = kind[i] == UNILATERAL and engaged[group[i]] and phi[i] <= TOUCH * np.sqrt(reach2[i])
-        closed[i] = int(touches)
+        touches = phi[i] <= TOUCH * np.sqrt(reach2[i]) or w.whole[v.crossed + i] == CLOSED
+        closed[i] = int(kind[i] == UNILATERAL and engaged[group[i]] and touches)
         if kind[i] == EQUAL and mode[i] == HELD:
             equal[many] = i
             many += 1

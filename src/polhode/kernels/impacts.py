@@ -44,7 +44,7 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
         meets = False
         for i in range(s.rows):
             # what just closed must not go on, however slowly, or it would close again at once
-            still = NEARLY * slow(h, i) if v.cause == CLOSED and i == v.event else slow(h, i)
+            still = NEARLY * slow(h, i) if w.whole[v.crossed + i] == CLOSED else slow(h, i)
             meets = meets or (closed[i] != 0 and psi[i] < -still)
         for k in range(v.equals):
             meets = meets or abs(psi[equal[k]]) > slow(h, equal[k])

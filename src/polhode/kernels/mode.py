@@ -35,6 +35,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # gaps that are not wired; where a step starts and where it was looked at last
     "value0": ("rows +guards +gaps",), "rate0": ("rows +guards +gaps",), "value": ("rows +guards +gaps",),
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
+    # where in a step each becomes 0
+    "when": ("rows +guards +gaps",),
     # an event: impulses, those of one strike, psi before it, speeds before, energy that it took, when what comes to
     # rest does so
     "impulse": ("rows",), "total": ("rows",), "psi_before": ("rows",), "u_before": ("n",), "lost": ("1",),
@@ -65,7 +67,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows of the complementarity: which they are, their laws, the states that they may have and have
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
-    # whether a row is about positions, and its restitution Poisson's; what was crossed in a step, of rows and guards
+    # whether a row is about positions, and its restitution Poisson's; what happens at once
+    # at an event, of rows, guards and gaps that are not wired: the cause of each, or 0
     "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards +gaps",),
     # gaps that are not wired: kinds and pairs; those of the heaps, of which those of a pair start at `pair_start` and
     # `waiting` are there; and those that were due in a step

@@ -7,8 +7,9 @@
     SLIP_MINUS  lam = +bound lam_N  (+bound),  w <= 0
 
 Tangents come in sets of one row, at most one for a normal, and slip or hold only where their normal
-holds. Coulomb's law may have several solutions or none where friction is strong: both are
-found here, while `complementarity` finds one where there is one.
+holds. One that no force moves slips as it is moved, and holds where it is not. Coulomb's law may have
+several solutions or none where friction is strong: both are found here, while `complementarity` finds
+one where there is one.
 
 Reference: [Painleve 1895], Sur les lois du frottement de glissement;
 [Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, ch. 6.
@@ -27,6 +28,7 @@ from .views import part, square
 Array = np.ndarray
 
 OPEN, HELD, SLIP_PLUS, SLIP_MINUS = 1, 2, 4, 8
+ANY = OPEN | HELD | SLIP_PLUS | SLIP_MINUS
 SLIDES = 16  # beside one SLIP in `allowed`: it slides already, and w may have any sign
 MOST = 10_000  # combinations: four contacts have 1,296
 TOO_MANY = -1
@@ -54,12 +56,13 @@ class Trial(NamedTuple):
 @helper
 def modes(
     A: Array, b: Array, kind: Array, size: Array, of: Array, bound: Array, grip: Array,
-    state: Array, allowed: Array, lam: Array, room: Array, ints: Array,
+    state: Array, allowed: Array, lam: Array, still: float, room: Array, ints: Array,
 ) -> int:  # fmt: skip
     """Find the states that agree with Coulomb's law; return how many accelerations they have: 0, 1, 2 for more.
 
     A (k, k), which may be nonsymmetric; the others (k,); room (room_for(k),), ints (ints_for(k),).
     allowed : which states may be tried, a sum of them; a tangent is OPEN whenever its normal is
+    still   : |b| up to which a tangent that no force moves holds
     state, lam : of the solution with the fewest open contacts, then the fewest that slip, then
                  the first; untouched where none was found
 
@@ -78,7 +81,9 @@ def modes(
     combinations = 1
     for i in range(k):
         t.grip[i] = grip[i] / scale[i] if of[i] < 0 else grip[i]
-        may[i] = HELD if kind[i] == EQUAL or p.dead[i] else allowed[i]
+        may[i] = HELD if kind[i] == EQUAL else allowed[i]
+        if p.dead[i]:
+            may[i] = HELD if abs(b[i]) <= still else SLIP_PLUS if b[i] > 0.0 else SLIP_MINUS
         t.state[i] = _after(kind[i], 0, may[i])
         choices, choice = 0, t.state[i]
         while choice != 0:
@@ -266,4 +271,4 @@ def run_modes(
     state: Array, allowed: Array, lam: Array, room: Array, ints: Array,
 ) -> int:  # fmt: skip
     """Call `modes` from Python."""
-    return modes(A, b, kind, size, of, bound, grip, state, allowed, lam, room, ints)
+    return modes(A, b, kind, size, of, bound, grip, state, allowed, lam, SAME * largest(b), room, ints)

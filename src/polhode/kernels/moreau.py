@@ -397,7 +397,7 @@ def _look(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
             if way[k] in (0, -sign[k]):
                 if v.cause != GUARD:
                     v.cause, v.event = GUARD, v.rows + k
-                crossed[v.rows + k], run.event = 1, 1
+                crossed[v.rows + k], run.event = GUARD, 1
             else:
                 sign[k] = -sign[k]
 

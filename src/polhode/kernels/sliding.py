@@ -4,6 +4,10 @@ A tangent set slides in a direction d, with lam_T = -bound d, or -bound lam_N d 
 presses it. With K from the rows that hold to these,
 
     (W_hh + W_hs K) lam_h = -(r_h + W_hs s_0),   lam_s = s_0 + K lam_h.
+
+Where rows that hold repeat others, as feet of a table do, these have many solutions: the least is taken,
+of sum (rho_i lam_i)^2 over all rows, as where nothing slides. It is a function of the state also where the motion
+depends on it, for friction differs from foot to foot.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from .condense import pick
+from .embed import weights
 from .factors import push
 from .kernel import helper
 from .linear import factor, solve
@@ -59,7 +64,7 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
     mode, size, of = part(w.whole, v.mode, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
     bound, lam, d = part(w.real, v.bound, rows), part(w.real, v.lam, rows), part(w.real, v.part, rows)
     aim(h, w, part(w.real, v.slip, rows), d)
-    W, r, rho2 = square(h.real, s.W, rows, rows), part(w.real, v.r, rows), part(h.real, s.rho2, rows)
+    W, rho2 = square(h.real, s.W, rows, rows), part(h.real, s.rho2, rows)
     which, many = part(w.whole, v.which, rows), 0
     for i in range(rows):
         lam[i] = 0.0
@@ -68,35 +73,86 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
             many += 1
     count = pick(W, rho2, which, many, square(w.real, v.F, rows, rows), part(w.real, v.y, rows))
     v.count = count
-    A, b = square(w.real, v.A, count, count), part(w.real, v.b, count)
-    for a in range(count):
-        b[a] = -r[which[a]]
-        for c in range(count):
-            A[c, a] = W[which[a], which[c]]  # by columns
     for i in range(rows):
-        if mode[i] == SLIDES and size[i] > 0:
+        if mode[i] == SLIDES and size[i] > 0 and of[i] < 0:
             for j in range(i, i + size[i]):
-                if of[i] < 0:
-                    lam[j] = -bound[i] * d[j]
-                    for a in range(count):
-                        b[a] -= W[which[a], j] * lam[j]
-                else:
-                    for c in range(count):
-                        if which[c] == of[i]:
-                            for a in range(count):
-                                A[c, a] -= W[which[a], j] * bound[i] * d[j]
-    order = part(w.whole, v.ints_at, count)
-    if count > 0:
-        if not factor(A, order):
-            return False
-        solve(A, order, b)
-    for a in range(count):
-        lam[which[a]] = b[a]
+                lam[j] = -bound[i] * d[j]
+    if not (_determined(h, w, count) if count == many else _least(h, w, count)):
+        return False
     for i in range(rows):
         if mode[i] == SLIDES and size[i] > 0 and of[i] >= 0:
             for j in range(i, i + size[i]):
                 lam[j] = -bound[i] * d[j] * lam[of[i]]
     spread(h, lam, udot)
+    return True
+
+
+@helper
+def _bring(h: Any, w: Any, a: int, i: int) -> float:
+    """The acceleration of row a by the reaction of row i that holds, with the friction that this brings."""
+    s, v = h.places[0], w.places[0]
+    found = h.real[s.W + a * s.rows + i]
+    j = i + 1
+    if j < s.rows and w.whole[v.size + j] > 0 and w.whole[v.of + j] == i and w.whole[v.mode + j] == SLIDES:
+        for k in range(j, j + w.whole[v.size + j]):
+            found -= h.real[s.W + a * s.rows + k] * w.real[v.bound + j] * w.real[v.part + k]
+    return float(found)
+
+
+@helper
+def _lacks(h: Any, w: Any, a: int) -> float:
+    """The acceleration of row a that rows which hold must make: -(r + W s_0)."""
+    s, v = h.places[0], w.places[0]
+    found = -w.real[v.r + a]
+    for j in range(s.rows):
+        if w.whole[v.mode + j] == SLIDES:
+            found -= h.real[s.W + a * s.rows + j] * w.real[v.lam + j]
+    return float(found)
+
+
+@helper
+def _determined(h: Any, w: Any, count: int) -> bool:
+    """Write the reactions of rows that hold, all of which are independent; False where they are not determined."""
+    v = w.places[0]
+    which, order = part(w.whole, v.which, count), part(w.whole, v.ints_at, count)
+    A, b = square(w.real, v.A, count, count), part(w.real, v.b, count)
+    for a in range(count):
+        b[a] = _lacks(h, w, which[a])
+        for c in range(count):
+            A[c, a] = _bring(h, w, which[a], which[c])  # by columns
+    if count > 0:
+        if not factor(A, order):
+            return False
+        solve(A, order, b)
+    for a in range(count):
+        w.real[v.lam + which[a]] = b[a]
+    return True
+
+
+@helper
+def _least(h: Any, w: Any, count: int) -> bool:
+    """Write the least reactions of rows that hold, of which the first of `which` are independent; False likewise."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    which, mode = part(w.whole, v.which, rows), part(w.whole, v.mode, rows)
+    size, lam, b = part(w.real, v.c, rows), part(w.real, v.lam, rows), part(w.real, v.b, rows)
+    C, found = square(w.real, v.X, rows, rows), part(w.real, v.found, rows)
+    for i in range(rows):
+        size[i] = h.real[s.rho2 + i] if mode[i] == HELD else 0.0
+        j = i + 1
+        if j < rows and w.whole[v.size + j] > 0 and w.whole[v.of + j] == i and mode[j] == SLIDES:
+            size[i] += w.real[v.bound + j] * w.real[v.bound + j] * h.real[s.rho2 + j]
+        size[i] = np.sqrt(size[i]) if mode[i] == HELD else 0.0
+    for a in range(count):
+        b[a] = _lacks(h, w, which[a])
+        for i in range(rows):
+            C[a, i] = _bring(h, w, which[a], i) / size[i] if size[i] > 0.0 else 0.0
+    weights(C, b, count, rows, found)
+    for i in range(rows):
+        if mode[i] == HELD:
+            lam[i] = found[i] / size[i] if size[i] > 0.0 else 0.0
+            if not abs(lam[i]) < np.inf:
+                return False
     return True
 
 

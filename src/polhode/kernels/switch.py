@@ -17,7 +17,7 @@ from .hold import evaluate, reacted
 from .impacts import collide
 from .kernel import helper, kernel
 from .machine import CAPTURE, CONTROL, LAWS, OK, SINGULAR
-from .mode import EQUAL, GUARD, HELD, OFF, SLIDES
+from .mode import EQUAL, HELD, OFF, SLIDES
 from .responses import ALL, free_response
 from .responses import factor as factor_at
 from .settle import LOOSE, measure, settle
@@ -35,7 +35,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
 
     runs : (1,), the Run
 
-    What is wanted of constraints is in `wanted`; the event and its cause in the record of the mode. Writes the
+    What is wanted of constraints is in `wanted`, what happens at once in `crossed`. Writes the
     speeds to x, impulses, the energy they took, and when what comes to rest does so.
     """
     h, w, t = m.constrained, m.switching, runs[0].t
@@ -47,8 +47,9 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
     copy(u, before)
     fill(part(w.real, v.impulse, s.rows), 0.0)
     w.real[v.lost], w.real[v.rest], v.several = 0.0, t, 0
-    if v.cause == GUARD:
-        w.whole[v.sign + v.event - v.rows] *= -1
+    for k in range(v.guards):
+        if w.whole[v.crossed + v.rows + k]:
+            w.whole[v.sign + k] *= -1
     if s.rows == 0:
         v.fresh = 1
         return OK

@@ -194,7 +194,7 @@ class Driver:
                 self._flush()
             elif status == MORE:
                 spent = time.perf_counter() - tick
-                budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else budget * 10
+                budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else min(budget * 10, 10**9)
             elif status != DONE or now.t >= until:
                 return status
             seen(now.t)
@@ -221,13 +221,14 @@ class Driver:
                     return LIVELOCKED
                 if modes.board is not None and modes.board.is_noted():
                     modes.board.event(self.t)
-                elif self._switch(lambda: modes.met(self.t).event(self.t)):
+                elif self._switch(lambda: modes.event(self.t)):
                     return ENDED
                 status = MORE
-            if due := modes.due(self.t):
-                self._switch(partial(modes.switch, self.t, due))
+            if (due := modes.due(self.t)) and self._switch(partial(modes.switch, self.t, due)):
+                return ENDED
             while modes.commands:
-                self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command"))
+                if self._switch(partial(modes.command, self.t, *modes.commands.popleft(), "command")):
+                    return ENDED
             if modes.wire_ahead(self.t):
                 self._advance = self._taken()
         except SwitchError as error:

@@ -23,6 +23,7 @@ from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program, program_of
 from polhode.graph import Expr
 from polhode.kernels.machine import CONTROL, Machine
+from polhode.kernels.mode import CLOSED
 from polhode.kernels.moreau import AHEAD
 from polhode.kernels.sizing import Rule
 from polhode.kinematics.candidates import UNILATERAL, candidates
@@ -257,6 +258,8 @@ class Modes:
             if new := [name for name in names if name in declared and name not in self.wired]:
                 self.rewire(t, names=new)
         assert self.board is not None
+        if self.light and self.watch is not None:
+            self.watch.tell(self.board)
         return self.board
 
     def select(self) -> None:
@@ -296,16 +299,21 @@ class Modes:
                 said = closest(name, known) if known else "The model declares none."
                 raise KeyError(f"There is no constraint {name!r} to engage or release. {said}")
 
-    def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> None:
-        """Engage and release constraints now, as one event."""
-        self.need(t, (*engage, *release)).command(t, engage, release, why)
+    def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> bool:
+        """Engage and release constraints now, as one event; True where the run is to end there."""
+        return self.need(t, (*engage, *release)).command(t, engage, release, why)
 
-    def switch(self, t: float, switches: Sequence[At]) -> None:
-        """Do what switches that are due at one time say, as one event."""
+    def switch(self, t: float, switches: Sequence[At]) -> bool:
+        """Do what switches that are due at one time say, likewise."""
         names = [name for switch in switches for name in (*switch.engage, *switch.release)]
-        self.need(t, names).switch(t, switches)
+        return self.need(t, names).switch(t, switches)
 
-    def met(self, t: float) -> Switchboard:
+    def event(self, t: float) -> bool:
+        """Go through the event that the machine in use met, with switches that are due then, likewise."""
+        board = self._met(t)
+        return board.event(t, board.due(t))
+
+    def _met(self, t: float) -> Switchboard:
         """The switchboard with the event that the machine in use met, ready to be gone through."""
         light = self.watch if self.light else None
         name = self._unwired_event() if light is None else light.unwired_event()
@@ -319,7 +327,7 @@ class Modes:
             else:
                 self.rewire(t, names=names)
             assert self.board is not None
-            self.board.close(self._touching(name))
+            self.board.meet([(self._touching(name), CLOSED)])
         elif light is not None:
             if self.board is None:
                 self.wake(t, self.events)

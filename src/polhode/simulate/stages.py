@@ -61,6 +61,7 @@ class Stage:
             if row < 0 and not values[k] > 0.0:
                 return False
         way[self.own :], sign[self.own :] = board.rows.view("way"), board.rows.view("sign")
+        rows.view("crossed")[: self.own], rows.view("crossed")[self.own :] = 0, board.passing
         rows.places[0]["fresh"] = 1
         return True
 
@@ -101,6 +102,7 @@ class Stage:
             self._take()
             first = now.row
             status = loop()
+            self.board.rows.view("sign")[:] = self.rows.view("sign")[self.own :]
             if status == EVENT and self._cause() in (OPENED, SLIPPED):
                 self._sharpen(grid, mine)
             if now.row > first:
@@ -154,15 +156,12 @@ class Stage:
         """Hand an event to the whole machine; MORE where it is only about the choice of speeds."""
         board = self.board
         which = int(self.rows.places[0]["event"])
-        board.rows.view("sign")[:] = self.rows.view("sign")[self.own :]
         if which < self.own and self.program.ends[which][0] < 0:
             self.run._leave()
             return MORE
-        places = board.rows.places[0]
-        if which < self.own:
-            places["event"], places["cause"] = self.program.ends[which][:2]
-        else:
-            places["event"], places["cause"] = int(places["rows"]) + which - self.own, GUARD
+        met = np.flatnonzero(self.rows.view("crossed")).tolist()
+        ends = [self.program.ends[k][:2] for k in met if k < self.own]
+        board.meet([end for end in ends if end[0] >= 0], [k - self.own for k in met if k >= self.own])
         return EVENT
 
 

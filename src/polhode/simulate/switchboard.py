@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.choice import JAMMED
+from polhode.kernels.events import AT_ONCE, coincide
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import (
     CLOSED,
@@ -68,6 +69,7 @@ class Switchboard:
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, Rows(machine.switching)
         self._resolve = (impose if whole else resolve).bind(machine, runs, x)
+        self._coincide = None if whole else coincide.bind(machine, runs, x)
         self.whole = whole
         self.events: list[Event] = []
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
@@ -86,7 +88,7 @@ class Switchboard:
     def due(self, t: float) -> list[At]:
         """The switches that are due at a time, which are then done."""
         found = []
-        while self.times and self.times[0].time <= t:
+        while self.times and self.times[0].time <= t + AT_ONCE * max(1.0, abs(t)):
             found.append(self.times.pop(0))
         return found
 
@@ -121,6 +123,7 @@ class Switchboard:
         self.rows.places[0]["unsolved"] = before.rows.places[0]["unsolved"]
         signs = min(len(self.guards), len(before.guards))
         self.rows.view("sign")[:signs] = before.rows.view("sign")[:signs]
+        self.passing[:signs] = before.passing[:signs]
         adopt(self.machine)
 
     @property
@@ -128,25 +131,33 @@ class Switchboard:
         """The time of the last event."""
         return self.events[-1].time if self.events else -np.inf
 
-    def close(self, row: int) -> None:
-        """Have the gap of a row close, which the loop saw otherwise."""
-        self.rows.places[0]["cause"], self.rows.places[0]["event"] = CLOSED, row
+    @property
+    def passing(self) -> np.ndarray:
+        """Which guards pass 0 at the last event, not 0 for those that do."""
+        return self.rows.view("crossed")[int(self.rows.places[0]["rows"]) :]
+
+    def meet(self, rows: Iterable[tuple[int, int]], guards: Iterable[int] = ()) -> None:
+        """Have happen at once what the loop of another machine met: rows, each with its cause, and guards."""
+        crossed = self.rows.view("crossed")
+        crossed[:] = 0
+        for row, cause in rows:
+            crossed[row] = cause
+        self.passing[list(guards)] = GUARD
 
     def let_go(self) -> None:
         """Have only what stays equal hold, before a mode is found anew."""
         self.rows.view("mode")[self.rows.view("kind") != EQUAL] = OFF
         adopt(self.machine)
 
-    def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> None:
-        """Engage and release constraints now, as one event."""
-        self._want(engage, release)
-        self._happen(t, COMMAND, why)
+    def command(self, t: float, engage: Iterable[str], release: Iterable[str], why: str) -> bool:
+        """Engage and release constraints now, as one event; True where the run is to end there."""
+        self.meet(())
+        return self._at_once(t, [(engage, release, why)])
 
-    def switch(self, t: float, switches: Sequence[At]) -> None:
+    def switch(self, t: float, switches: Sequence[At]) -> bool:
         """Do what switches that are due at one time say, as one event; of what they say of one constraint, the last."""
-        for switch in switches:
-            self._want(switch.engage, switch.release)
-        self._happen(t, COMMAND, ", ".join(dict.fromkeys(map(str, switches))))
+        self.meet(())
+        return self._at_once(t, [(switch.engage, switch.release, str(switch)) for switch in switches])
 
     def _want(self, engage: Iterable[str], release: Iterable[str]) -> None:
         wanted = self.rows.view("wanted")
@@ -158,32 +169,30 @@ class Switchboard:
         """Whether the event that the loop found is only to be noted: the state is as it should be."""
         return bool(self.rows.places[0]["cause"] == STEPPED)
 
-    def event(self, t: float) -> bool:
-        """Go through the event that the loop found; True where the run is to end there."""
-        places = self.rows.places[0]
-        cause, which = int(places["cause"]), int(places["event"])
-        if cause == STEPPED:
+    def event(self, t: float, due: Sequence[At] = ()) -> bool:
+        """Go through the event that the loop found, with switches that are due; True where the run is to end there."""
+        if self.is_noted():
             self._note(t)
             return False
-        if cause != GUARD:
-            self._happen(t, cause, _WORDS[cause], struck=self.program.constraints.names[which])
-            return False
-        if self.whole:
-            return self._crossed(t)
-        switch = self.guards[which - int(places["rows"])]
-        self._want(switch.engage, switch.release)
-        self._happen(t, GUARD, str(switch))
-        return not (switch.engage or switch.release)
+        return self._at_once(t, [(switch.engage, switch.release, str(switch)) for switch in due])
 
-    def _crossed(self, t: float) -> bool:
-        """Go through all guards that were crossed in a step, as one event."""
-        crossed = self.rows.view("crossed")[int(self.rows.places[0]["rows"]) :]
-        crossed[len(self.guards) :] = 0  # gaps that are not wired, which are seen again after the next step
-        found = [self.guards[k] for k in np.flatnonzero(crossed)]
-        for switch in found:
-            self._want(switch.engage, switch.release)
-        self._happen(t, GUARD, ", ".join(map(str, found)))
-        return any(not (switch.engage or switch.release) for switch in found)
+    def _at_once(self, t: float, said: Sequence[tuple[Iterable[str], Iterable[str], str]]) -> bool:
+        """Have all happen that does so at one time, as one event: laws of rows, guards, then what is said.
+
+        said : what to engage, what to release, and why
+        """
+        if self._coincide is not None:
+            self._coincide()
+        self.passing[len(self.guards) :] = 0  # gaps that are not wired, which are seen again in the next step
+        rows = self.rows.view("crossed")[: len(self.rows.view("kind"))]
+        guards = [self.guards[k] for k in np.flatnonzero(self.passing)]
+        for engage, release, _ in (*((s.engage, s.release, "") for s in guards), *said):
+            self._want(engage, release)
+        words = [_WORDS[cause] for cause in sorted({*rows.tolist()} - {0})]
+        why = ", ".join(dict.fromkeys([*words, *map(str, guards), *(text for _, _, text in said)]))
+        struck = {self.program.constraints.names[i] for i in np.flatnonzero(rows)}
+        self._happen(t, GUARD if guards else COMMAND, why, struck)
+        return any(not (switch.engage or switch.release) for switch in guards)
 
     def _note(self, t: float) -> None:
         """Write down what changed in a step, or was struck, at its end."""
@@ -202,7 +211,7 @@ class Switchboard:
         most = np.abs(impulse).max(initial=0.0)
         return {labels[i]: float(impulse[i]) for i in np.flatnonzero(np.abs(impulse) > 1e-14 * most)}
 
-    def _happen(self, t: float, cause: int, why: str, struck: str | None = None, first: bool = False) -> None:
+    def _happen(self, t: float, cause: int, why: str, struck: Collection[str] = (), first: bool = False) -> None:
         """Resolve what is wanted at a state, and write it down."""
         board, places = self.rows, self.rows.places[0]
         before = {} if first else self.events[-1].mode if self.whole else self.mode()
@@ -221,7 +230,7 @@ class Switchboard:
             raise SwitchError(reason, status)
         mode, impulses, labels = self.mode(), self._impulses(), self.program.constraints.labels
         owners = {self.program.constraints.names[labels.index(label)] for label in impulses}
-        changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name == struck]
+        changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name in struck]
         if first:
             changed = [name for name in changed if mode[name] not in (OPEN, RELEASED)]
         self._write(t, changed, why, mode, impulses, (state, self.x.copy()))

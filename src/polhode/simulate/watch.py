@@ -14,7 +14,7 @@ from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program
 from polhode.graph import Expr
 from polhode.kernels.machine import Machine
-from polhode.kernels.mode import CLOSED, GUARD
+from polhode.kernels.mode import CLOSED
 from polhode.kinematics.candidates import UNILATERAL
 
 from .switchboard import Switchboard
@@ -79,9 +79,8 @@ class Watch:
         many, engaged, group = len(self.gaps), board.rows.view("engaged"), board.rows.view("group")
         self._engaged(engaged[group[self.gaps]] > 0)
         self.rows.view("sign")[:many], self.rows.view("sign")[many:] = 1, board.rows.view("sign")
-        places, met = self.rows.places[0], board.rows.places[0]
-        places["fresh"], places["cause"] = 1, met["cause"]
-        places["event"] = many + met["event"] - met["rows"] if met["cause"] == GUARD else 0
+        self.rows.view("crossed")[:many], self.rows.view("crossed")[many:] = 0, board.passing
+        self.rows.places[0]["fresh"] = 1
 
     def unwired_event(self) -> str | None:
         """The candidate whose gap closed, where it is not in the code."""
@@ -90,9 +89,10 @@ class Watch:
 
     def pass_on(self, board: Switchboard) -> None:
         """Hand the event that the light machine met to the whole one."""
-        which, many = int(self.rows.places[0]["event"]), len(self.gaps)
-        places = board.rows.places[0]
-        board.rows.view("sign")[:] = self.rows.view("sign")[many:]
-        closes = which < many
-        places["cause"] = CLOSED if closes else GUARD
-        places["event"] = self.gaps[which] if closes else int(places["rows"]) + which - many
+        self.tell(board)
+        met, many = np.flatnonzero(self.rows.view("crossed")).tolist(), len(self.gaps)
+        board.meet([(self.gaps[k], CLOSED) for k in met if k < many], [k - many for k in met if many <= k < many + self.guards])
+
+    def tell(self, board: Switchboard) -> None:
+        """Tell the whole machine which signs guards have by now."""
+        board.rows.view("sign")[:] = self.rows.view("sign")[len(self.gaps) :]

@@ -19,7 +19,8 @@ class Event:
 
     time     : when
     what     : names of the constraints whose mode changed, or that were struck
-    why      : "closes", "opens", "slips", "sticks", "command", "start", or what a switch waited for
+    why      : "closes", "opens", "slips", "sticks", "command", "start", or what a switch waited for; what happens
+               at once is named with commas: "closes, at 1 s"
     mode     : of every constraint afterwards, by name: "engaged", "released", "open", "closed", "holds", "sticks",
                "slides", "slips", "lower", "upper"
     impulses : of rows, by label; none where nothing was struck

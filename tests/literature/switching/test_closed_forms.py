@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from machines import G, compiled, disc, in_plane, rotors, turning
@@ -253,6 +255,44 @@ def test_a_table_on_four_feet(force: float, word: str) -> None:
     assert traj.q[-1, [0, 1, 2, 4]] == pytest.approx(0, abs=1e-9)
 
 
+CORNERS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+
+
+def sliding_table(yaw: float, friction: list[float], order: list[int]) -> tuple[Any, dict[int, float]]:
+    """A square table of mass 3 that is pushed along x, its feet declared in an order; what feet carry at first."""
+    build = ph.Builder("table", gravity=(0, 0, -G))
+    build.body("top", joint=ph.free(name="t"), mass=3.0, inertia=(0.3, 0.3, 0.4))
+    for i in order:
+        build.marker(f"foot {i}", body="top", at=(0.4 * CORNERS[i][0], 0.4 * CORNERS[i][1], -0.5))
+        build.contact(f"foot {i}", friction=friction[i], name=f"foot {i}")
+    dyn = compiled(build)
+    u0 = {"t_vx": 2.0 * np.cos(yaw), "t_vy": -2.0 * np.sin(yaw)}
+    traj = ph.simulate(dyn, {"t_z": 0.5, "t_az": yaw}, u0, 0.3, reacting=True, **TIGHT)
+    return traj, {i: float(traj[f"reaction foot {i}.height"][0]) for i in range(4)}
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.4])
+def test_feet_of_a_table_that_slides_share_its_load(yaw: float) -> None:
+    """The least loads are m g / 4 (1 + mu h x / a^2): the moment of friction is carried by the feet ahead."""
+    mu, a, h, mass = 0.3, 0.4, 0.5, 3.0
+    traj, loads = sliding_table(yaw, [mu] * 4, [0, 1, 2, 3])
+    for i, (x, y) in enumerate(CORNERS):
+        ahead = a * (x * np.cos(yaw) - y * np.sin(yaw))
+        assert loads[i] == pytest.approx(mass * G / 4 * (1 + mu * h * ahead / a**2), abs=1e-8)
+    assert traj["t_x"][-1] == pytest.approx(2 * 0.3 - mu * G * 0.3**2 / 2, abs=1e-9)
+    assert np.abs(traj.energy_drift).max() < 1e-8
+
+
+def test_loads_of_feet_with_unequal_friction_do_not_depend_on_their_order() -> None:
+    """There the motion depends on how they share the load: a foot that grips more turns the table."""
+    first, loads = sliding_table(0.0, [0.4, 0.2, 0.3, 0.2], [0, 1, 2, 3])
+    again, others = sliding_table(0.0, [0.4, 0.2, 0.3, 0.2], [2, 0, 3, 1])
+    assert list(others.values()) == pytest.approx(list(loads.values()), abs=1e-8)
+    assert again.q[-1] == pytest.approx(first.q[-1], abs=1e-8)
+    assert sum(loads.values()) == pytest.approx(3.0 * G, abs=1e-8)
+    assert np.abs(first.energy_drift).max() < 1e-8
+
+
 def test_the_coupler_of_a_four_bar_is_released() -> None:
     """Nothing jumps; then it is a double pendulum and a pendulum, which move as models of their own."""
     from tests.mechanisms import four_bar
@@ -286,3 +326,30 @@ def test_a_bob_comes_to_rest_between_a_rope_and_a_slope() -> None:
     assert np.hypot(x, z) == pytest.approx(1.5, abs=1e-9)
     assert np.sin(0.2) * x + np.cos(0.2) * (z + 1.2) == pytest.approx(0, abs=1e-9)
     assert traj.u[-1] == pytest.approx([0, 0], abs=1e-9)
+
+
+def test_a_brake_slips_through_the_dead_points_of_a_slider_that_a_crank_drives() -> None:
+    """There no force on the slider stops it, and reactions are not determined: a turn takes 4 r times the capacity."""
+    r, rod, pull = 0.3, 1.0, 0.5
+    build = ph.Builder("slider crank", gravity=(0, 0, 0))
+    build.body("crank", joint=ph.revolute("y", name="a"), mass=1, inertia=(1, 1, 1))
+    build.body("rod", parent="crank", at=(r, 0, 0), joint=ph.revolute("y", name="b"), mass=0.5, inertia=(0.1, 0.1, 0.1))
+    build.body("slider", joint=ph.prismatic("x", name="x"), mass=0.4)
+    build.marker("tip", body="rod", at=(rod, 0, 0))
+    build.loop("tip", "slider", "point", name="pin")
+    build.brake("x_dot", capacity=pull, name="brake")
+    a = 0.5
+    tilt = np.arcsin(r * np.sin(a) / rod)
+    q0 = {"a": a, "b": -a - tilt, "x": r * np.cos(a) + rod * np.cos(tilt)}
+    # speeds of a crank that turns with 2: of the rod's angle and of the slider
+    turns = -2 * r * np.cos(a) / (rod * np.cos(tilt))
+    u0 = {"a_dot": 2.0, "b_dot": -2.0 + turns, "x_dot": -2 * r * np.sin(a) + rod * np.sin(tilt) * turns}
+    traj = ph.simulate(compiled(build), q0, u0, until=ph.when(f"a > {a + 4 * np.pi}"), **TIGHT)
+    assert traj.outcome.finished
+    assert set(traj.mode["brake"]) == {"slips"}
+    turned = traj.events[1:-1]
+    assert [event.why for event in turned] == ["sticks"] * 4
+    assert [float(event.states[0][0]) for event in turned] == pytest.approx(np.pi * np.arange(1, 5), abs=1e-7)
+    assert traj.work[-1, 2] == pytest.approx(-2 * 4 * r * pull, abs=1e-8)
+    assert traj["a_dot"][-1] < 2.0
+    assert np.abs(traj.energy_drift).max() < 1e-8

@@ -163,9 +163,13 @@ def test_brakes_and_constraints_beside_contacts():
     np.testing.assert_allclose(J @ ([0, 5] + J.T @ lam), [1.5, 0], atol=1e-12)
 
 
-def test_a_tangent_that_nothing_moves_holds_with_no_force():
-    found, state, lam = modes(np.diag([1.0, 0.0]), [-1.0, 0.5], *contacts(1, 0.3, 0.3))
+def test_a_tangent_that_no_force_moves_holds_where_it_is_still_and_slips_where_it_is_not():
+    found, state, lam = modes(np.diag([1.0, 0.0]), [-1.0, 0.0], *contacts(1, 0.3, 0.3))
     assert (found, state, lam.tolist()) == (1, [HELD, HELD], [1.0, 0.0])
+    found, state, lam = modes(np.diag([1.0, 0.0]), [-1.0, 0.5], *contacts(1, 0.3, 0.3))
+    assert (found, state, lam.tolist()) == (1, [HELD, SLIP_PLUS], [1.0, -0.3])
+    found, state, lam = modes(np.diag([1.0, 0.0]), [-1.0, -0.5], *contacts(1, 0.3, 0.3))
+    assert (found, state, lam.tolist()) == (1, [HELD, SLIP_MINUS], [1.0, 0.3])
 
 
 def test_constraints_that_contradict_have_no_solution():
