@@ -7,7 +7,12 @@ With speeds u_f that a step would have without impulses, from forces at its midd
 
 The first is without restitution and moves q by the mean of the speeds before and after; the second, over what
 carried in the first, changes the speeds. So restitution is not mixed with what is left of a gap, and
-a step makes no energy. Friction and brakes as of impulses. About first order.
+a step makes no energy. Friction and brakes as of impulses.
+
+Rows are taken at the middle of the step for positions, J(q_m), where the mean of the speeds acts; psi of the second
+problem is that where the step ends, J(q+) u_f, or what turns would leave its path in each step by h/2 of its
+acceleration. So the order is 2 while nothing changes. An impact acts at the end of the step in which it
+falls, and so does what begins to stick or to slide: by up to h too late, which makes the order 1.
 
 A step costs at most two such problems, each of 125 steps of Newton's method and 40 sweeps over its rows, and 30
 corrections of what stays equal. Where a problem is not solved by then, the best impulses that contacts and brakes can
@@ -106,6 +111,7 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     s, v = h.places[0], w.places[0]
     nq, nu, size, y, dq = m.nq, m.nu, run.h, room.y, room.stages[1]
     middle, before, gap = run.t + 0.5 * size, part(w.real, v.value0, s.rows), part(w.real, v.value, s.rows)
+    halfway = part(w.real, v.psi_before, s.rows)
 
     # gaps and speeds of rows where the step starts
     measure(m, h, run.t, x)
@@ -114,6 +120,8 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
     # the middle, and the speeds that a step without impulses leads to, by forces of the speeds before
     _middle(m, run, x, y, dq)
+    measure(m, h, middle, y)
+    copy(part(h.real, s.psi, s.rows), halfway)
     free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
     if not _freed(m, h, w, size, x, y, free):
         return SINGULAR
@@ -124,8 +132,8 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
     # what acts in the step, for positions
     new, urge = room.stages[3][:nu], _urge(h, w)
-    many = _gathered(h, w, gap, before, size, urge)
-    solved = _impulses(h, w, many, gap, before, size, 0.0, True)
+    many = _gathered(h, w, gap, halfway, size, urge)
+    solved = _impulses(h, w, many, gap, halfway, size, 0.0, True)
     _moved(h, lam, free, new)
     for j in range(nu):
         y[nq + j] = 0.5 * (x[nq + j] + new[j])
@@ -138,13 +146,17 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         return SINGULAR
     for i in range(nq, s.carried):
         y[i + nu] = x[i + nu] + size * carried[i]
+    for i in range(s.rows):
+        halfway[i] += h.real[s.psi + i]
+    for i in range(nq):
+        y[i] = x[i] + size * dq[i]
+    bring_to_length(m, y)
+    measure(m, h, run.end, y)
     solved = _impulses(h, w, many, gap, before, size, SOON * size * urge, False) and solved
     v.unsolved += int(not solved)
     _moved(h, lam, free, new)
-    _account(m, h, w, before, x, y)
-    _noted(h, w, before)
-    for i in range(nq):
-        y[i] = x[i] + size * dq[i]
+    _account(m, h, w, halfway, x, y)
+    _noted(h, w)
     copy(new, y[nq : nq + nu])
     _hold(h, w)
     return OK
@@ -276,17 +288,20 @@ def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
 
 
 @helper
-def _account(m: Any, h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
-    """Count the work of impulses: Lam (psi- + psi+) / 2, and that of rows that move by themselves."""
+def _account(m: Any, h: Any, w: Any, halfway: Array, x: Array, y: Array) -> None:
+    """Count the work of impulses: Lam (psi- + psi+) / 2, and that of rows that move by themselves.
+
+    halfway : psi- + psi_f at the middle
+    """
     s, v = h.places[0], w.places[0]
-    lam, psi, W = part(w.real, v.lam, s.rows), part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
+    lam, W = part(w.real, v.lam, s.rows), square(h.real, s.W, s.rows, s.rows)
     lost, moved = 0.0, 0.0
     for i in range(s.rows):
         if lam[i] != 0.0:
             if s.moving:
                 moved += lam[i] * h.real[s.f_moving + i]
             if w.whole[v.kind + i] != EQUAL:
-                twice = before[i] + psi[i]
+                twice = halfway[i]
                 for k in range(s.rows):
                     twice += W[i, k] * lam[k]
                 lost -= 0.5 * lam[i] * twice
@@ -298,7 +313,7 @@ def _account(m: Any, h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
 
 
 @helper
-def _noted(h: Any, w: Any, before: Array) -> None:
+def _noted(h: Any, w: Any) -> None:
     """Note what rows do at the end of the step, and whether that is news: STEPPED."""
     s, v = h.places[0], w.places[0]
     rows = s.rows

@@ -408,7 +408,7 @@ class Simulation:
                 self._flush()
             elif status == MORE:
                 spent = time.perf_counter() - tick
-                budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else budget * 10
+                budget = int(np.clip(budget * PATIENCE / max(spent, 1e-4), 1, 1e9))
             elif status != DONE or now.t >= until:
                 return status
             seen(now.t)
