@@ -29,7 +29,7 @@ from .interrupt import PATIENCE, stoppable
 from .modes import Modes
 from .recording import Recording
 from .switchboard import SwitchError
-from .switches import At, When, check_laws, checked_switches, undefined
+from .switches import At, When, checked_switches, undefined
 from .warning import SimulationWarning, warn
 from .watching import watching
 
@@ -74,8 +74,6 @@ class Simulation:
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
-        if chosen.rule.whole:
-            check_laws(eq.model)
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
         given = [*eq.model.switches, *checked_switches(switches)]
