@@ -8,9 +8,9 @@ With speeds u_f that a step would have without impulses, from forces at its midd
 The first is without restitution and moves q by the mean of the speeds before and after; the second, over what
 carried in the first, changes the speeds. So restitution is not mixed with what is left of a gap, and
 a step makes no energy. Friction and brakes as of impulses. Where restitution is Poisson's, the second has two
-phases as of an impact (`impacts`): Lam_C stops what approaches where the step begins, without forces, so that what is only
-pressed gives nothing back; then psi_f + W Lam_C takes the place of psi_f, and Lam_N >= e Lam_NC. Where restitution with
-friction would make energy, it is made smaller, in SHARES.
+phases as of an impact (`impacts`): Lam_C stops what approaches where the step begins, without forces, so that what is
+only pressed gives nothing back; then psi_f + W Lam_C takes the place of psi_f, and Lam_N >= e Lam_NC. Where restitution
+with friction would make energy, it is made smaller, in SHARES.
 
 Rows are taken at the middle of the step for positions, J(q_m), where the mean of the speeds acts; psi of the second
 problem is that where the step ends, J(q+) u_f, or what turns would leave its path in each step by h/2 of its
@@ -139,7 +139,8 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     # what acts in the step, for positions
     new, urge = room.stages[3][:nu], _urge(h, w)
     many = _gathered(h, w, gap, halfway, size, urge)
-    solved = _impulses(h, w, many, _open(h, w, gap, halfway, size), part(w.real, v.part, s.rows))
+    _open(h, w, gap, halfway, size)
+    solved = _impulses(h, w, many, part(w.real, v.rate, s.rows), part(w.real, v.part, s.rows))
     _moved(h, lam, free, new)
     for j in range(nu):
         y[nq + j] = 0.5 * (x[nq + j] + new[j])
@@ -240,13 +241,11 @@ def _gripped(w: Any, first: int, many: int, size: float) -> int:
 
 
 @helper
-def _open(h: Any, w: Any, gap: Array, halfway: Array, size: float) -> Array:
-    """What opens rows beside impulses, as a speed: u_N + 2 phi / h; and nothing that they carry beside."""
+def _open(h: Any, w: Any, gap: Array, halfway: Array, size: float) -> None:
+    """Write what opens rows beside impulses, as a speed: u_N + 2 phi / h; and that they carry nothing beside."""
     s, v = h.places[0], w.places[0]
-    given = part(w.real, v.rate, s.rows)
     for i in range(s.rows):
-        given[i], w.real[v.part + i] = halfway[i] + 2.0 * gap[i] / size, 0.0
-    return given
+        w.real[v.rate + i], w.real[v.part + i] = halfway[i] + 2.0 * gap[i] / size, 0.0
 
 
 @helper
@@ -304,7 +303,7 @@ def _rebound(h: Any, w: Any, before: Array, size: float, slow: float) -> bool:
 
 @helper
 def _stop(h: Any, w: Any, before: Array, first: Array) -> bool:
-    """Solve for what stops rows that approach at the start of a step, where restitution is Poisson's; else for nothing."""
+    """Solve for what stops rows that approach at the start of a step, where restitution is Poisson's; else nothing."""
     s, v = h.places[0], w.places[0]
     needed = False
     for i in range(s.rows):

@@ -119,7 +119,7 @@ def test_two_feet_with_friction_by_poissons_law() -> None:
         total = first[0] + second[0]
         if total @ (2 * w + W @ total) > 1e-12:  # it would make energy
             continue
-        found, event = struck(dyn, {"z": 0.5}, u, {"e0": e[0], "e1": e[1], "mu": mu})
+        found, _ = struck(dyn, {"z": 0.5}, u, {"e0": e[0], "e1": e[1], "mu": mu})
         assert found == pytest.approx(u + np.linalg.solve(M, J.T @ total), abs=1e-8)
         pushed_again += bool(np.any(second[0][[0, 2]] > known + 1e-6))
         compared += 1
@@ -164,7 +164,7 @@ def test_poissons_law_moves_what_newtons_leaves(method: str) -> None:
 
 
 def test_time_stepping_of_poissons_law_tends_to_events() -> None:
-    """The rod falls on two feet with friction: after the impact it has the speeds of the event, as the step goes to 0."""
+    """The rod falls on two feet with friction: after it, it has the speeds of the event as the step goes to 0."""
     dyn, p, u = rod("poisson", 2), {"e0": 0.8, "e1": 0.3, "mu": 0.3}, {"x_dot": 1.0, "z_dot": -1.0, "a_dot": 0.05}
     q = {"z": 0.6, "a": -0.05 * 0.1}
     exact = ph.simulate(dyn, q, u, 0.2, p=p)
