@@ -28,7 +28,7 @@ from polhode.kernels.machine import GUARDS, SLOPES, Machine
 from polhode.kernels.mode import Switching, make_switching
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
-from polhode.kinematics.candidates import Law
+from polhode.kinematics.candidates import UNILATERAL, Law
 from polhode.kinematics.loads import damped, damping_matrix
 from polhode.model import TIME
 from polhode.model.errors import closest
@@ -198,6 +198,15 @@ class Program:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
         return compile(inputs | {"p": vector(p)}, {name: output}, name=name)
+
+    @cached_property
+    def gaps(self) -> Function | None:
+        """The call (t, x, p) -> gaps of unilateral rows that may close; None where there are none."""
+        rows, first = self.constraints, len(self.equations.constraints)
+        may = [law.kind == UNILATERAL for law in self.candidates.laws]
+        listed = zip(rows.names[first:], may, rows.phi[first:], strict=True)
+        values = [phi for name, closes, phi in listed if closes and name in self.declared]
+        return self.compiled("gaps", values) if values else None
 
     def guards(self, values: Sequence[Expr]) -> Function:
         """The call (t, x, rate, p) -> values and their rates, of conditions that are watched."""

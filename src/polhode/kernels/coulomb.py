@@ -6,9 +6,9 @@
     TANGENT  |lam_T| <= R,  w_T = -s lam_T / |lam_T|,  s >= 0,  s = 0 where |lam_T| < R
 
 Tangents come in sets of one or two rows in succession: `size` is 1 or 2 at the first row of a set
-and 0 elsewhere. Its `of` names its normal row, R = bound (lam[of] + bound[of]): the bound of a normal row is what it
-carries beside lam; or it is -1 for a brake of a given capacity, R = bound. A is J M^-1 J^T: symmetric and positive semidefinite, singular
-where rows repeat. The force of a tangent that nothing moves is 0.
+and 0 elsewhere. Its `of` names its normal row, R = bound (lam[of] + bound[of]), where the bound of a normal row is
+what it carries beside lam; or it is -1 for a brake of a given capacity, R = bound. A is J M^-1 J^T:
+symmetric and positive semidefinite, singular where rows repeat. The force of a tangent that nothing moves is 0.
 
 Here are the problem in units of its own, its residual, and what is solved on the way;
 `complementarity` finds a solution, `modes` all of them for a few contacts.
