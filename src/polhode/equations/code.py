@@ -12,6 +12,7 @@ from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, subst
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
 from polhode.kinematics.candidates import Law
+from polhode.kinematics.candidates import UNILATERAL
 from polhode.kinematics.loads import damping_matrix
 from polhode.model import TIME
 
@@ -168,6 +169,16 @@ class Code:
     def row_laws(self) -> list[Law]:
         """The law of every row."""
         return [Law()] * len(self.equations.constraints) + list(self.candidates.laws)
+
+    @cached_property
+    def closing(self) -> Function | None:
+        """The call (t, x, p) -> gaps of unilateral rows that may close; None where there are none."""
+        rows, first = self.constraints, len(self.equations.constraints)
+        may = [law.kind == UNILATERAL for law in self.candidates.laws]
+        active = {c.name for c in self.equations.model.candidates if c.active}
+        listed = zip(rows.names[first:], may, rows.phi[first:], strict=True)
+        values = [phi for name, closes, phi in listed if closes and name in active]
+        return self.compiled("closing", values) if values else None
 
     def guards(self, values: Sequence[Expr]) -> Function:
         """The call (t, x, rate, p) -> values and their rates, of conditions that are watched."""

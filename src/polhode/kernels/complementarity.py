@@ -69,9 +69,10 @@ class Work(NamedTuple):
 
 @helper
 def _slope(p: Problem, z: Array, i: int, a: int, row: Array) -> None:
-    """The derivative of F[a] by lam, of a closed contact; i is the first row of its set.
+    """The derivative of F[a] by lam, of a contact that carries; i is the first row of its set.
 
-    Sliding, with n = z_T / |z_T|:  F_T' = 1 - bound n (1 - A)_N - R / |z_T| (1 - n n^T) (1 - A)_T.
+    Sliding, with n = z_T / |z_T|:  F_T' = 1 - bound n (1 - A)_N - R / |z_T| (1 - n n^T) (1 - A)_T,
+    the second term where z_N > 0.
     """
     k = row.size
     share = carried(p, z, i)
@@ -88,7 +89,7 @@ def _slope(p: Problem, z: Array, i: int, a: int, row: Array) -> None:
             across = share * ((1.0 if e == a else 0.0) - along * z[e] / size)
             row[e] -= across
             less(row, p.A[e], -across, 0, k)
-    if p.of[i] >= 0:
+    if p.of[i] >= 0 and z[p.of[i]] > 0.0:
         row[p.of[i]] -= p.bound[i] * along
         less(row, p.A[p.of[i]], -p.bound[i] * along, 0, k)
 

@@ -6,9 +6,9 @@
     TANGENT  |lam_T| <= R,  w_T = -s lam_T / |lam_T|,  s >= 0,  s = 0 where |lam_T| < R
 
 Tangents come in sets of one or two rows in succession: `size` is 1 or 2 at the first row of a set
-and 0 elsewhere. Its `of` names its normal row, R = bound lam[of]; or it is -1 for a brake of a
-given capacity, R = bound. A is J M^-1 J^T: symmetric and positive semidefinite, singular
-where rows repeat. The force of a tangent that nothing moves is 0.
+and 0 elsewhere. Its `of` names its normal row, R = bound (lam[of] + bound[of]), where the bound of a normal row is
+what it carries beside lam; or it is -1 for a brake of a given capacity, R = bound. A is J M^-1 J^T:
+symmetric and positive semidefinite, singular where rows repeat. The force of a tangent that nothing moves is 0.
 
 Here are the problem in units of its own, its residual, and what is solved on the way;
 `complementarity` finds a solution, `modes` all of them for a few contacts.
@@ -100,7 +100,7 @@ def scaled(
 def residual(p: Problem, lam: Array, z: Array, F: Array) -> float:
     """Compare lam with its projection: F = w, lam_N - max(z_N, 0), lam_T - P(z_T), with z = lam - w; the largest.
 
-    P projects on the disc of radius bound max(z_N, 0). Rows that nothing moves must be 0.
+    P projects on the disc of radius bound (max(z_N, 0) + bound_N). Rows that nothing moves must be 0.
     """
     k = lam.size
     for i in range(k):
@@ -125,7 +125,8 @@ def residual(p: Problem, lam: Array, z: Array, F: Array) -> float:
 @helper
 def radius(p: Problem, z: Array, i: int) -> float:
     """The largest friction of the set that begins at row i."""
-    return float(p.bound[i] * max(z[p.of[i]], 0.0) if p.of[i] >= 0 else p.bound[i])
+    n = p.of[i]
+    return float(p.bound[i] * (max(z[n], 0.0) + p.bound[n]) if n >= 0 else p.bound[i])
 
 
 @helper

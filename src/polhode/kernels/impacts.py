@@ -3,14 +3,18 @@
     M (u+ - u-) = J^T Lam     psi+ = 0 of rows that stay equal
                               0 <= psi_N+ + e psi_N-  perpendicular  Lam_N >= 0,  |Lam_T| <= mu Lam_N
 
-Positions are kept. Restitution by Newton, as above, or by Poisson: what touches is first stopped, by Lam_c, then
+Positions are kept. Restitution by Newton, as above, or by Poisson, in two phases, each of all that touches at once:
 
-    Lam_N - Lam_N,c >= e Lam_N,c
+    compression   psi_C  = psi-  + W Lam_C     0 <= psi_NC  perpendicular  Lam_NC >= 0
+    expansion     psi+   = psi_C + W Lam_E     0 <= psi_N+  perpendicular  Lam_NE - e Lam_NC >= 0
 
-with friction of its own, and what still approaches is stopped again. Where restitution would make energy, as with
-friction it can, it is made smaller until it does not.
+each with friction of its own, |Lam_TC| <= mu Lam_NC against psi_TC and |Lam_TE| <= mu Lam_NE against psi_T+; nothing is
+given back along the contact. Rows with Newton's law beside them are stopped in the first phase, and leave by
+their own in the second. Where restitution would make energy, as with friction it can, by either law, it
+is made smaller until it does not.
 
-Reference: [Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, chapter 8, for Poisson's law.
+Reference: [Glocker, Pfeiffer 1995], Multiple impacts with friction in rigid multibody systems, Nonlinear Dynamics 7;
+[Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, chapter 8: their eps_N is e, eps_T is 0.
 """
 
 from __future__ import annotations
@@ -20,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from .condense import complete, condense
-from .gathering import add, gather, moves, slow, solve_rows
+from .gathering import gather, slow, solve_rows
 from .kernel import helper
 from .linear import factor, solve
-from .mode import CLOSED, TANGENT, UNILATERAL
+from .mode import CLOSED, UNILATERAL
 from .sliding import spread
 from .stepping import copy, fill
 from .views import part, square
@@ -60,6 +64,7 @@ def _strike(h: Any, w: Any, t: float, u: Array) -> None:
     rows = s.rows
     W, psi, before = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.psi_before, rows)
     total, closed, poisson = part(w.real, v.total, rows), part(w.whole, v.closed, rows), part(w.whole, v.poisson, rows)
+    back = part(w.real, v.part, rows)
     copy(psi, before)
     share, gained, phased = 1.0, 0.0, False
     for i in range(rows):
@@ -67,10 +72,11 @@ def _strike(h: Any, w: Any, t: float, u: Array) -> None:
     for attempt in range(32):
         copy(before, psi)
         fill(total, 0.0)
+        fill(back, 0.0)
         if phased:
-            _stop(h, w, t, 0.0)
-            _give_back(h, w, t, share)
-        _stop(h, w, t, share)
+            _push(h, w, t, 0.0, back)
+            _give_back(h, w, t, share, back)
+        _push(h, w, t, share, back)
         gained = energy(W, before, total)
         if not gained > 0.0 or share == 0.0:
             break
@@ -81,8 +87,11 @@ def _strike(h: Any, w: Any, t: float, u: Array) -> None:
 
 
 @helper
-def _stop(h: Any, w: Any, t: float, share: float) -> None:
-    """Stop what approaches, or have it leave by a share of Newton's restitution where that is its law."""
+def _push(h: Any, w: Any, t: float, share: float, back: Array) -> None:
+    """Stop what approaches, or have it leave by a share of Newton's restitution where that is its law.
+
+    back : what rows carry beside, which bounds their friction too
+    """
     s, v = h.places[0], w.places[0]
     many = 0
     for i in range(s.rows):
@@ -93,39 +102,24 @@ def _stop(h: Any, w: Any, t: float, share: float) -> None:
     for a in range(many):
         i = which[a]
         speed = w.real[v.psi_before + i]
-        if kinds[a] == UNILATERAL and speed < 0.0 and share > 0.0 and not w.whole[v.poisson + i]:
-            b[a] += share * _bounce(h, w, i, -speed, t) * speed
+        if kinds[a] == UNILATERAL:
+            w.real[v.mu_s + a] = back[i]
+            if speed < 0.0 and share > 0.0 and not w.whole[v.poisson + i]:
+                b[a] += share * _bounce(h, w, i, -speed, t) * speed
     _respond(h, w, A, b, many)
 
 
 @helper
-def _give_back(h: Any, w: Any, t: float, share: float) -> None:
-    """Give back a share of what stopped rows with Poisson's restitution, and the friction that this brings."""
+def _give_back(h: Any, w: Any, t: float, share: float, back: Array) -> None:
+    """Give back a share of what stopped rows with Poisson's restitution: back = e Lam_NC."""
     s, v = h.places[0], w.places[0]
-    rows = s.rows
-    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
-    total, size, of = part(w.real, v.total, rows), part(w.whole, v.size, rows), part(w.whole, v.of, rows)
-    back = part(w.real, v.part, rows)
-    for i in range(rows):
-        back[i] = 0.0
+    W, psi, lam = square(h.real, s.W, s.rows, s.rows), part(h.real, s.psi, s.rows), part(w.real, v.lam, s.rows)
+    total = part(w.real, v.total, s.rows)
+    for i in range(s.rows):
         if w.whole[v.poisson + i] and w.whole[v.closed + i] and total[i] > 0.0:
             back[i] = share * _bounce(h, w, i, W[i, i] * total[i], t) * total[i]
     copy(back, lam)
     _add_up(W, lam, psi, total)
-
-    # normal impulses are known then, so that friction is as of brakes
-    many = 0
-    for i in range(rows):
-        if size[i] > 0 and of[i] >= 0 and back[of[i]] > 0.0:
-            most, alive = w.real[v.bound + i] * back[of[i]], 0
-            for k in range(i, i + size[i]):
-                alive += int(moves(h, k))
-            for k in range(i, i + size[i]):
-                if moves(h, k):
-                    many = add(w, many, k, TANGENT, alive, -1, most, most)
-                    alive = 0
-    A, b = _condensed(h, w, many)
-    _respond(h, w, A, b, many)
 
 
 @helper

@@ -7,13 +7,22 @@ With speeds u_f that a step would have without impulses, from forces at its midd
 
 The first is without restitution and moves q by the mean of the speeds before and after; the second, over what
 carried in the first, changes the speeds. So restitution is not mixed with what is left of a gap, and
-a step makes no energy. Friction and brakes as of impulses. About first order.
+a step makes no energy. Friction and brakes as of impulses. Where restitution is Poisson's, the second has two
+phases as of an impact (`impacts`): Lam_C stops what approaches where the step begins, without forces, so that what is
+only pressed gives nothing back; then psi_f + W Lam_C takes the place of psi_f, and Lam_N >= e Lam_NC. Where restitution
+with friction would make energy, it is made smaller, in SHARES.
 
-A step costs at most two such problems, each of 125 steps of Newton's method and 40 sweeps over its rows, and 30
+Rows are taken at the middle of the step for positions, J(q_m), where the mean of the speeds acts; psi of the second
+problem is that where the step ends, J(q+) u_f, or what turns would leave its path in each step by h/2 of its
+acceleration. So the order is 2 while nothing changes. An impact acts at the end of the step in which it
+falls, and so does what begins to stick or to slide: by up to h too late, which makes the order 1.
+
+A step costs two such problems, at most six, each of 125 steps of Newton's method and 40 sweeps over its rows, and 30
 corrections of what stays equal. Where a problem is not solved by then, the best impulses that contacts and brakes can
 carry are taken, and the step is counted as unsolved.
 
-Reference: [Moreau 1988], [Jean 1999] for the first problem; two passes as tried beside others.
+Reference: [Moreau 1988], [Jean 1999] for the first problem; two passes as tried beside others; [Glocker, Pfeiffer 1995]
+for Poisson's law.
 """
 
 from __future__ import annotations
@@ -43,6 +52,8 @@ from .views import part, square
 SOON = 5.0  # steps: what falls freely for less before it strikes does not bounce
 NEXT = 1.0  # steps: what free fall would close within as many may be pushed closed by others
 AHEAD = 2.0  # of what both ends of a step would travel in it: a gap that is less may act in the next step
+SHARES = (1.0, 0.5, 0.25, 0.0)  # of restitution, that are tried until no energy is made
+ROUNDING = 1e-12  # of what the work of impulses adds up
 STUCK = 1e-9  # of the terms that a speed adds up, and 1/s of the size of its row: slower sticks
 
 
@@ -108,6 +119,7 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     s, v = h.places[0], w.places[0]
     nq, nu, size, y, dq = m.nq, m.nu, run.h, room.y, room.stages[1]
     middle, before, gap = run.t + 0.5 * size, part(w.real, v.value0, s.rows), part(w.real, v.value, s.rows)
+    halfway = part(w.real, v.psi_before, s.rows)
 
     # gaps and speeds of rows where the step starts
     measure(m, h, run.t, x)
@@ -116,6 +128,8 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
     # the middle, and the speeds that a step without impulses leads to, by forces of the speeds before
     _middle(m, run, x, y, dq)
+    measure(m, h, middle, y)
+    copy(part(h.real, s.psi, s.rows), halfway)
     free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
     if not _freed(m, h, w, size, x, y, free):
         return SINGULAR
@@ -126,13 +140,14 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
     # what acts in the step, for positions
     new, urge = room.stages[3][:nu], _urge(h, w)
-    many = _gathered(h, w, gap, before, size, urge)
-    solved = _impulses(h, w, many, gap, before, size, 0.0, True)
+    many = _gathered(h, w, gap, halfway, size, urge)
+    _open(h, w, gap, halfway, size)
+    solved = _impulses(h, w, many, part(w.real, v.rate, s.rows), part(w.real, v.part, s.rows))
     _moved(h, lam, free, new)
     for j in range(nu):
         y[nq + j] = 0.5 * (x[nq + j] + new[j])
     rates(m, middle, y, dq)
-    many = _carried(h, w, many, size)
+    _mark(h, w, many)
 
     # and for speeds, of what carried, by forces of the mean speeds; as are states beside motion, and work
     run.evaluations += 1
@@ -140,13 +155,17 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         return SINGULAR
     for i in range(nq, s.carried):
         y[i + nu] = x[i + nu] + size * carried[i]
-    solved = _impulses(h, w, many, gap, before, size, SOON * size * urge, False) and solved
-    v.unsolved += int(not solved)
-    _moved(h, lam, free, new)
-    _account(m, h, w, before, x, y)
-    _noted(h, w, before)
+    for i in range(s.rows):
+        halfway[i] += h.real[s.psi + i]
     for i in range(nq):
         y[i] = x[i] + size * dq[i]
+    bring_to_length(m, y)
+    measure(m, h, run.end, y)
+    solved = _rebound(h, w, before, size, SOON * size * urge) and solved
+    v.unsolved += int(not solved)
+    _moved(h, lam, free, new)
+    _account(m, h, w, halfway, x, y)
+    _noted(h, w)
     copy(new, y[nq : nq + nu])
     _hold(h, w)
     return OK
@@ -224,8 +243,16 @@ def _gripped(w: Any, first: int, many: int, size: float) -> int:
 
 
 @helper
-def _carried(h: Any, w: Any, many: int, size: float) -> int:
-    """Keep those of the rows gathered that carried, and brakes."""
+def _open(h: Any, w: Any, gap: Array, halfway: Array, size: float) -> None:
+    """Write what opens rows beside impulses, as a speed: u_N + 2 phi / h; and that they carry nothing beside."""
+    s, v = h.places[0], w.places[0]
+    for i in range(s.rows):
+        w.real[v.rate + i], w.real[v.part + i] = halfway[i] + 2.0 * gap[i] / size, 0.0
+
+
+@helper
+def _mark(h: Any, w: Any, many: int) -> None:
+    """Mark those of the rows gathered that carried, and brakes."""
     s, v = h.places[0], w.places[0]
     lam, c = part(w.real, v.lam, s.rows), part(w.real, v.c, s.rows)
     which, kinds = part(w.whole, v.which, many), part(w.whole, v.kinds, many)
@@ -236,16 +263,117 @@ def _carried(h: Any, w: Any, many: int, size: float) -> int:
         brake = kinds[a] == TANGENT and w.whole[v.of + i] < 0 and w.whole[v.size + i] > 0
         if brake or (kinds[a] == UNILATERAL and lam[i] > 0.0):
             c[i] = 1.0
+
+
+@helper
+def _marked(h: Any, w: Any, size: float, brakes: bool) -> int:
+    """Gather the rows that are marked; how many."""
+    s, v = h.places[0], w.places[0]
     many = 0
     for i in range(s.rows):
-        if c[i] > 0.0:
+        if w.real[v.c + i] > 0.0 and (brakes or w.whole[v.kind + i] == UNILATERAL):
             many = _gripped(w, many, gather(h, w, i, many, size), size)
     return many
 
 
 @helper
-def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float, slow: float, positions: bool) -> bool:
-    """Solve for the impulses of the rows gathered; whether they are solved for."""
+def _rebound(h: Any, w: Any, before: Array, size: float, slow: float) -> bool:
+    """Solve for the impulses that change the speeds, of the rows that are marked; whether they are solved for."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    W, psi, lam = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.lam, rows)
+    given, back, first = part(w.real, v.rate, rows), part(w.real, v.part, rows), part(w.real, v.total, rows)
+    fill(first, 0.0)
+    stopped = _stop(h, w, before, first)
+    many = _marked(h, w, size, True)
+    solved, leaves = True, 0
+    for share in SHARES:
+        leaves = _leave(h, w, before, first, share, slow)
+        for i in range(rows):
+            lam[i] = first[i] + back[i]
+        _shift(W, lam, psi, 1.0)
+        solved = _impulses(h, w, many, given, back)
+        for i in range(rows):
+            given[i] = first[i] + back[i]  # no longer needed as it was
+        _shift(W, given, psi, -1.0)
+        for i in range(rows):
+            lam[i] += given[i]
+        if not leaves or not _makes_energy(W, before, psi, lam):
+            break
+    return solved and stopped
+
+
+@helper
+def _stop(h: Any, w: Any, before: Array, first: Array) -> bool:
+    """Solve for what stops rows that approach at the start of a step, where restitution is Poisson's; else nothing."""
+    s, v = h.places[0], w.places[0]
+    needed = False
+    for i in range(s.rows):
+        w.real[v.rate + i], w.real[v.part + i] = 0.0, 0.0
+        needed = needed or (w.real[v.c + i] > 0.0 and w.whole[v.poisson + i] != 0)
+    if not needed:
+        return True
+    psi, ended, warm = part(h.real, s.psi, s.rows), part(w.real, v.rate0, s.rows), part(w.real, v.least, s.rows)
+    copy(psi, ended)
+    copy(before, psi)
+    copy(part(w.real, v.warm, s.rows), warm)
+    many = _marked(h, w, 0.0, False)
+    solved = _impulses(h, w, many, part(w.real, v.rate, s.rows), part(w.real, v.part, s.rows))
+    copy(part(w.real, v.lam, s.rows), first)
+    copy(warm, part(w.real, v.warm, s.rows))
+    copy(ended, psi)
+    return solved
+
+
+@helper
+def _leave(h: Any, w: Any, before: Array, first: Array, share: float, slow: float) -> int:
+    """Write what rows leave by: by Newton a speed, by Poisson a part of what stopped them; how many do."""
+    s, v = h.places[0], w.places[0]
+    count = 0
+    for i in range(s.rows):
+        w.real[v.rate + i], w.real[v.part + i] = 0.0, 0.0
+        if w.real[v.c + i] == 0.0 or w.whole[v.kind + i] != UNILATERAL:
+            continue
+        e, least = share * w.real[v.restitution + i], slow * np.sqrt(h.real[s.reach2 + i])
+        if w.whole[v.poisson + i]:
+            if h.real[s.W + i * s.rows + i] * first[i] > least:
+                w.real[v.part + i] = e * first[i]
+                count += int(e > 0.0)
+        elif before[i] < -least:
+            w.real[v.rate + i] = e * before[i]
+            count += int(e > 0.0)
+    return count
+
+
+@helper
+def _shift(W: Array, lam: Array, psi: Array, sign: float) -> None:
+    """psi += sign W lam"""
+    for k in range(lam.size):
+        if lam[k] != 0.0:
+            for i in range(psi.size):
+                psi[i] += sign * W[i, k] * lam[k]
+
+
+@helper
+def _makes_energy(W: Array, before: Array, psi: Array, lam: Array) -> bool:
+    """Tell whether Lam (psi- + psi+) / 2 is more than rounding, with psi- where the step starts, psi+ where it ends."""
+    gained, terms = 0.0, 0.0
+    for i in range(lam.size):
+        if lam[i] != 0.0:
+            after = psi[i]
+            for k in range(lam.size):
+                after += W[i, k] * lam[k]
+            gained += 0.5 * lam[i] * (before[i] + after)
+            terms += 0.5 * abs(lam[i]) * (abs(before[i]) + abs(after))
+    return gained > ROUNDING * terms
+
+
+@helper
+def _impulses(h: Any, w: Any, many: int, given: Array, back: Array) -> bool:
+    """Solve for the impulses of the rows gathered; whether they are solved for.
+
+    given : of unilateral rows, what is added to their speeds; back : what they carry beside, for friction
+    """
     s, v = h.places[0], w.places[0]
     rows = s.rows
     W, psi = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows)
@@ -257,10 +385,8 @@ def _impulses(h: Any, w: Any, many: int, gap: Array, before: Array, size: float,
         i = which[a]
         found[a] = warm[i]
         if w.whole[v.kinds + a] == UNILATERAL:
-            if positions:
-                b[a] += before[i] + 2.0 * gap[i] / size
-            elif before[i] < -slow * np.sqrt(h.real[s.reach2 + i]):
-                b[a] += w.real[v.restitution + i] * before[i]
+            b[a] += given[i]
+            w.real[v.mu_s + a] = back[i]
     solved = many == 0 or solve_rows(w, A, b, many) == lcp.SOLVED
     for a in range(many):
         warm[which[a]] = found[a]
@@ -278,17 +404,20 @@ def _moved(h: Any, lam: Array, free: Array, new: Array) -> None:
 
 
 @helper
-def _account(m: Any, h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
-    """Count the work of impulses: Lam (psi- + psi+) / 2, and that of rows that move by themselves."""
+def _account(m: Any, h: Any, w: Any, halfway: Array, x: Array, y: Array) -> None:
+    """Count the work of impulses: Lam (psi- + psi+) / 2, and that of rows that move by themselves.
+
+    halfway : psi- + psi_f at the middle
+    """
     s, v = h.places[0], w.places[0]
-    lam, psi, W = part(w.real, v.lam, s.rows), part(h.real, s.psi, s.rows), square(h.real, s.W, s.rows, s.rows)
+    lam, W = part(w.real, v.lam, s.rows), square(h.real, s.W, s.rows, s.rows)
     lost, moved = 0.0, 0.0
     for i in range(s.rows):
         if lam[i] != 0.0:
             if s.moving:
                 moved += lam[i] * h.real[s.f_moving + i]
             if w.whole[v.kind + i] != EQUAL:
-                twice = before[i] + psi[i]
+                twice = halfway[i]
                 for k in range(s.rows):
                     twice += W[i, k] * lam[k]
                 lost -= 0.5 * lam[i] * twice
@@ -300,7 +429,7 @@ def _account(m: Any, h: Any, w: Any, before: Array, x: Array, y: Array) -> None:
 
 
 @helper
-def _noted(h: Any, w: Any, before: Array) -> None:
+def _noted(h: Any, w: Any) -> None:
     """Note what rows do at the end of the step, and whether that is news: STEPPED."""
     s, v = h.places[0], w.places[0]
     rows = s.rows

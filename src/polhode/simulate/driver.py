@@ -26,7 +26,7 @@ from .interrupt import PATIENCE, stoppable
 from .modes import Modes
 from .recording import Recording
 from .switchboard import SwitchError
-from .switches import At, When, check_laws, checked_switches, undefined
+from .switches import At, When, checked_switches, undefined
 from .warning import SimulationWarning
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
@@ -57,8 +57,6 @@ class Driver:
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
-        if chosen.rule.whole:
-            check_laws(eq.model)
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
         given = [*eq.model.switches, *checked_switches(switches)]
@@ -194,7 +192,7 @@ class Driver:
                 self._flush()
             elif status == MORE:
                 spent = time.perf_counter() - tick
-                budget = int(np.clip(budget * PATIENCE / spent, 1, 1e9)) if spent > 1e-4 else min(budget * 10, 10**9)
+                budget = int(np.clip(budget * PATIENCE / max(spent, 1e-4), 1, 1e9))
             elif status != DONE or now.t >= until:
                 return status
             seen(now.t)

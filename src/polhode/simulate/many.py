@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,11 +13,13 @@ from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.trajectory import Outcome, Trajectory
+from polhode.trajectory.events import Events
 
 from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
+from .meeting import may_meet, met
 from .run import simulated
 from .simulation import work_of
 from .warning import warn
@@ -33,7 +35,7 @@ class Bundle:
     work      : (count, k, 3), see `Trajectory.work`
     parameters : values, (n,), or (count, n) where they differ from run to run
     outcomes  : how each run ended
-    runs      : the motions, where they were computed one by one
+    runs      : the motions that were computed one by one, by number
 
     bundle[i] is one motion as a Trajectory.
     """
@@ -48,7 +50,8 @@ class Bundle:
     parameters: np.ndarray
     outcomes: tuple[Outcome, ...]
     statistics: dict[str, Any]
-    runs: tuple[Trajectory, ...] = ()
+    runs: Mapping[int, Trajectory] = field(default_factory=dict)
+    events: Events = field(default_factory=Events)  # of those that were computed side by side: how they start
 
     def __len__(self) -> int:
         return len(self.q)
@@ -56,7 +59,10 @@ class Bundle:
     def __getitem__(self, i: int) -> Trajectory:
         if not isinstance(i, (int, np.integer)):
             raise TypeError(f"A bundle takes one index, found {i!r:.60}. Use bundle.q[{i!r:.60}], or a loop.")
-        if self.runs:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"There is no run {i}, there are {len(self):,}.")
+        i = int(i) % len(self)
+        if i in self.runs:
             return self.runs[i]
         good = np.isfinite(self.q[i]).all(axis=1) & np.isfinite(self.u[i]).all(axis=1)
         good[0] = True
@@ -72,6 +78,7 @@ class Bundle:
             parameters=self.parameters[i] if self.parameters.ndim == 2 else self.parameters,
             outcome=self.outcomes[i],
             statistics=self.statistics,
+            events=self.events,
         )
 
     def __iter__(self) -> Iterator[Trajectory]:
@@ -108,8 +115,9 @@ def simulate_many(
 
     With "rk4", "midpoint" or "euler", no constraints, forces that are numbers or expressions and outputs
     every so many steps, runs are computed side by side in SIMD lanes. Else one is taken after the
-    other. Both use threads. The options are those of `simulate`; the output is only the ends, unless
-    it is given. After Ctrl-C, there is what there is; runs that stop early give one warning.
+    other; so are, from their start, runs side by side that meet a stop, a contact or a rope. Both use
+    threads. The options are those of `simulate`; the output is only the ends, unless it is given. After
+    Ctrl-C, there is what there is; runs that stop early give one warning.
     """
     movable(dynamics, "simulate_many")
     if not isinstance(threads, int) or threads < 1:
@@ -131,16 +139,24 @@ def simulate_many(
         tau=_rows(tau, inputs.names, np.zeros((1, len(eq.u))), "tau") if each else inputs.constant[None],
         p=parameters,
     )
-    native = inputs.sampled is None and inputs.continuous is None and not options and not len(program.held)
-    native = native and not chosen.rule.whole
+    native = inputs.sampled is None and inputs.continuous is None and not options and not chosen.rule.whole
+    native = native and (not len(program.held) or may_meet(program))
+    given = zip(q, u, z, forces if each else [tau] * len(q), values, strict=True)
+    runs = dict(enumerate(dict(zip(("q0", "u0", "z0", "tau", "p"), one, strict=True)) for one in given))
+    options |= {"method": method, "step": step, "t0": t0, "progress": False}
+    single = partial(simulated, dynamics, t_end, t, **options)
     if chosen.rule.fixed and native and step is not None and program.flow is not None and _even(t, t0, step):
         x = program.state(q, u, z)
-        bundle = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
+        bundle, which = _in_lanes(program, program.flow, inputs, x, t, forces, values, method, step, threads)
+        apart = {i: runs[i] for i in np.flatnonzero(which).tolist()}
+        if apart:
+            bundle = _joined(bundle, _one_by_one(single, apart, t, threads))
+        if len(program.held) and len(apart) < len(runs):
+            start = next(runs[i] for i in runs if i not in apart)
+            begun = simulated(dynamics, t0 + step, np.array([t0]), **options, **start)
+            bundle = replace(bundle, events=Events(begun.events[:1]))
     else:
-        given = zip(q, u, z, forces if each else [tau] * len(q), values, strict=True)
-        runs = [dict(zip(("q0", "u0", "z0", "tau", "p"), one, strict=True)) for one in given]
-        options |= {"method": method, "step": step, "t0": t0, "progress": False}
-        bundle = _one_by_one(partial(simulated, dynamics, t_end, t, **options), runs, t, threads)
+        bundle = _one_by_one(single, runs, t, threads)
     warn(*bundle.outcomes)
     return bundle
 
@@ -221,21 +237,29 @@ def _in_lanes(
     method: str,
     step: float,
     threads: int,
-) -> Bundle:
-    """Fixed steps for a mechanism without constraints; the output times t are whole steps apart."""
+) -> tuple[Bundle, np.ndarray]:
+    """Fixed steps for a mechanism while nothing holds it; the output times t are whole steps apart.
+
+    Returns the motions, and which of them met a stop, a contact or a rope, so that they are not.
+    """
     p = program.given(values if values.shape[1] else values[:1], step)
     steps, every = round((t[-1] - t[0]) / step), round((t[1] - t[0]) / step)
     eq = program.equations
     ends = np.cumsum([len(eq.q), len(eq.u), len(eq.z)])
+    taken = partial(march, method, flow, program.rates, step=step, tau=tau, p=p, units=program.quaternions(),
+                    threads=threads)  # fmt: skip
+    apart = np.zeros(len(x), dtype=bool)
     with stoppable() as wish:
-        rows = march(
-            method, flow, program.rates, x, step, steps, tau=tau, p=p,
-            every=every, t=float(t[0]), units=program.quaternions(), threads=threads,
-        )  # fmt: skip
+        if program.closing is not None:
+            moved = lambda x, steps, t: taken(x, steps=steps, t=t)  # noqa: E731
+            pressed = lambda: wish.pressed  # noqa: E731
+            rows, apart = met(moved, program.closing, x, p, float(t[0]), step, steps, every, pressed)
+        else:
+            rows = taken(x, steps=steps, every=every, t=float(t[0]))
     rows = np.concatenate([x[:, None], rows], axis=1)
     forces = inputs.along(program, t, rows, p[:, None, :], tau[:, None, :])
     q, u, z, _ = np.split(rows, ends, axis=2)
-    return Bundle(
+    bundle = Bundle(
         dynamics=program.dynamics,
         t=t,
         q=q,
@@ -247,6 +271,18 @@ def _in_lanes(
         outcomes=tuple(_outcome(row, t, program.x, wish.pressed) for row in rows),
         statistics={"method": method, "steps": steps},
     )
+    return bundle, apart & (not wish.pressed)
+
+
+def _joined(many: Bundle, apart: Bundle) -> Bundle:
+    """Put runs that were taken one by one in the places of those that cannot stay."""
+    places, outcomes, parts = list(apart.runs), list(many.outcomes), {}
+    for i, outcome in zip(places, apart.outcomes, strict=True):
+        outcomes[i] = outcome
+    for name in ("q", "u", "z", "tau", "work"):
+        parts[name] = getattr(many, name).copy()
+        parts[name][places] = getattr(apart, name)
+    return replace(many, outcomes=tuple(outcomes), runs=apart.runs, **parts)
 
 
 def _outcome(row: np.ndarray, t: np.ndarray, names: Any, interrupted: bool) -> Outcome:
@@ -271,8 +307,10 @@ def _shared(values: np.ndarray) -> np.ndarray:
     return values[0] if (values == values[0]).all() else values
 
 
-def _one_by_one(run: Callable[..., Trajectory], runs: list[dict[str, Any]], t: np.ndarray, threads: int) -> Bundle:
-    """Any method, each run for itself, by arguments of its own."""
+def _one_by_one(
+    run: Callable[..., Trajectory], runs: Mapping[int, dict[str, Any]], t: np.ndarray, threads: int
+) -> Bundle:
+    """Any method, each run for itself, by arguments of its own; runs by their numbers."""
 
     def single(i: int) -> Trajectory:
         try:
@@ -281,8 +319,9 @@ def _one_by_one(run: Callable[..., Trajectory], runs: list[dict[str, Any]], t: n
             raise ValueError(f"Run {i}: {error}") from error
 
     with stoppable():
-        first = single(0)  # compiled once, before the threads need it
-        found = [first, *shared_out(single, range(1, len(runs)), threads)]
+        numbers = list(runs)
+        first = single(numbers[0])  # compiled once, before the threads need it
+        found = [first, *shared_out(single, numbers[1:], threads)]
 
     def stacked(name: str) -> np.ndarray:
         """Rows at the times t; what a run added where it stopped stays in it."""
@@ -303,5 +342,5 @@ def _one_by_one(run: Callable[..., Trajectory], runs: list[dict[str, Any]], t: n
         parameters=_shared(np.array([traj.parameters for traj in found])),
         outcomes=tuple(traj.outcome for traj in found),
         statistics={"method": first.statistics["method"]},
-        runs=tuple(found),
+        runs=dict(zip(numbers, found, strict=True)),
     )

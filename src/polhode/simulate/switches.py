@@ -9,7 +9,7 @@ import numpy as np
 
 from polhode.equations import Dynamics, Equations
 from polhode.graph import Expr, evaluate, free_symbols, substitute, symbol
-from polhode.model import At, Model, When, at, when
+from polhode.model import At, When, at, when
 from polhode.model.errors import closest
 
 __all__ = ["At", "When", "at", "checked_switches", "guard_of", "undefined", "when"]
@@ -45,16 +45,6 @@ def undefined(switches: Sequence[At | When], dynamics: Dynamics, t: float, x: np
                 at_it = [f"{s} = {given[s]:.6g}" for s in sorted(free_symbols(value), key=str)]
                 return f"{switch}: it is {found} at t = {t:.6g} s, where {', '.join(at_it[:6])}"
     return None
-
-
-def check_laws(model: Model) -> None:
-    """Refuse laws that time-stepping does not have."""
-    for c in model.candidates:
-        if getattr(c, "restitution_law", "newton") == "poisson":
-            raise ValueError(
-                f"{c.what}: its restitution is Poisson's, which method 'moreau' does not have. Use another method, or "
-                'declare it with restitution_law="newton".'
-            )
 
 
 def checked_switches(given: Any) -> list[At | When]:
