@@ -142,9 +142,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
                 error = 0.0
             else:
                 if status == OK and not run.near:
-                    if is_pulled_far(m.constrained, room.y, run.rtol, run.atol):
-                        status = TORN
-                    elif near.ends_close(m.constrained, m.switching, places, m, run):
+                    far = is_pulled_far(m.constrained, room.y, run.rtol, run.atol)
+                    if far or near.ends_close(m.constrained, m.switching, places, m, run):
                         status = TORN
                 error = judge(rule, m.counted, status, run, x, room)
 

@@ -1,7 +1,7 @@
 """Steps that start, end or turn near a dead point, where a step `across` it is not to be had.
 
-Accelerations close to a dead point have few digits, but along one branch of the motion they are smooth. So the rate of a
-state there is interpolated, from states on the same branch at either side that are far enough from the point.
+Accelerations close to a dead point have few digits, but along one branch of the motion they are smooth. So the rate
+of a state there is interpolated, from states on the same branch at either side that are far enough from the point.
 
 The branch is followed in coordinates that are independent beside the dead point (`embed`), xi; with them
 
@@ -12,8 +12,8 @@ that leads across the dead point; where on the axis the point is; and places alo
 
     centre + spacing (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5).
 
-The state and its rate are polynomials through the ten places, at the value of the axis. All else is the method's own step:
-in effect, it integrates xi and xi_dot.
+The state and its rate are polynomials through the ten places, at the value of the axis. All else is the method's
+own step: in effect, it integrates xi and xi_dot.
 
 Reference: [HairerWanner, section VII.2] for local coordinates of constrained motions.
 """
@@ -31,7 +31,7 @@ from .hold import evaluate
 from .kernel import helper, inlined
 from .machine import CLOSURE, NOT_FINITE, OK, TABLE, TORN, rates
 from .rows import scale
-from .settle import furthest, measure
+from .settle import EXACT, furthest, measure
 from .sizing import Rule
 from .stepping import Array, Room, combine, copy, first_bad, hermite, weigh
 from .table import STRONG, eliminated
@@ -44,8 +44,9 @@ CLOSE = 0.03  # other steps do not end at a smaller margin
 SIDE = 5  # places at either side
 PLACES = 2 * SIDE
 SPACING = 0.05  # from place to place, in units of the margin
-INSIDE = 2.5  # of the spacing, at a tolerance of FINE: further from the dead point nothing is interpolated; the
-FINE = 1e-13  # noise of rates falls with the third power of the distance
+INSIDE = 1.5  # of the spacing, at a tolerance of FINE: further from the dead point nothing is interpolated;
+INNER = 0.5  # the same at loose tolerances, for the noise of rates falls with the third power of the distance
+FINE = 1e-13
 OFF = 0.2  # of the spacing: how far from the centre the dead point may be
 PROBE = 1e-3  # of coordinates: first steps along a branch
 WIDEST = 1.0  # of coordinates: the last one
@@ -187,7 +188,7 @@ def _walk(m: Any, h: Any, run: Any, x: Array, room: Room, side: float, along: bo
         if abs(way) > 1.5 * PROBE and margin > LEAVE:
             slope = (margin - before) / (0.5 * way)
             h.real[s.chart], h.real[s.chart + 1] = x[s.axis] + way - margin / slope, SPACING / slope
-            return abs(slope) * WIDEST > margin
+            return bool(abs(slope) * WIDEST > margin)
         # on to twice as far
         for i in range(m.nq):
             first = x[i] if way == side * PROBE else there[i]
@@ -246,7 +247,7 @@ def _laid(m: Any, h: Any, run: Any, x: Array, room: Room, along: bool) -> bool:
                 nodes[j, i] += weights[k] * nodes[j + 1 + k, i]
         if not _node(m, h, run, run.t, x, room, j):
             return False
-    return 0.5 < margins[SIDE - 1] / margins[SIDE] < 2.0
+    return bool(0.5 < margins[SIDE - 1] / margins[SIDE] < 2.0)
 
 
 @helper
@@ -266,12 +267,12 @@ def _recentre(h: Any) -> None:
 
 @helper
 def rate(m: Any, h: Any, run: Any, t: float, y: Array, dx: Array, room: Room) -> int:
-    """Bring a state to the branch, by its independent coordinates and speeds, and write its rate; OK, or what is wrong."""
+    """Bring a state to the branch, by its independent coordinates and speeds, and write its rate; its status."""
     s, nodes, k = h.places[0], room.wide, room.points
     if first_bad(y, m.counted) >= 0:
         return NOT_FINITE
     at = (y[s.axis] - h.real[s.chart]) / h.real[s.chart + 1]
-    if abs(at) > INSIDE * min(1.0, (FINE / (run.rtol + run.atol)) ** (1.0 / 3.0)):
+    if abs(at) > min(INSIDE, max(INNER, INSIDE * (FINE / (run.rtol + run.atol)) ** (1.0 / 3.0))):
         run.evaluations += 1
         if not _place(m, h, t, y, y, y[s.axis]):
             return TORN
@@ -340,10 +341,14 @@ def _place(m: Any, h: Any, t: float, x: Array, y: Array, axis: float) -> bool:
     m.time[0] = t
     before = np.inf
     for _ in range(12):
+        there = True
         for c in range(s.full, s.n):
             j = tied[c]
             v[j] = (axis if j == s.axis else y[j]) - x[j]
+            there = there and v[j] == 0.0
         measure(m, h, t, x)
+        if there and furthest(h, True, True) <= EXACT:
+            break
         if not _depend(m, h, x, part(h.real, s.phi, s.rows), v):
             return False
         size = 0.0
