@@ -143,7 +143,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             else:
                 if status == OK and not run.near:
                     far = is_pulled_far(m.constrained, room.y, run.rtol, run.atol)
-                    if far or near.ends_close(m.constrained, m.switching, places, m, run):
+                    if far or near.ends_close(places, m, m.constrained, m.switching):
                         status = TORN
                 error = judge(rule, m.counted, status, run, x, room)
 
