@@ -66,6 +66,8 @@ def _ahead(gauss: Gauss, last: int, m: Any, h: Any, run: Any, x: Array, room: Ro
     error = _across(gauss, last, m, h, run, x, room, margin, 2.0 * left)
     if error >= 0.0:
         run.across, run.arrived, h.real[s.earlier] = 1, 1, 0.0
+    else:
+        h.real[s.margin] = margin
     return error
 
 

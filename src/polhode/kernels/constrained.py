@@ -47,6 +47,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # dead points: the least that an independent row has of its own, of its reference, where a state was evaluated
     # last; the same and the time where the last step began, and the one before
     "margin": ("1",), "earlier": ("4",),
+    # near one: where on the axis it is, and the spacing of places there; their margins, room for their weights
+    "chart": ("2",), "margins": ("10",), "weights": ("10",),
     # coordinates and a small motion, and how it changes them
     "trial": ("nq +most",), "moved": ("nq",),
     # how far the last state that was settled was moved
@@ -66,13 +68,17 @@ WHOLES: dict[str, tuple[str, ...]] = {
     "bodies": ("n",), "joint_bodies": ("joints",),
     # the order of rows and speeds in the elimination; the first ones are dependent
     "places": ("held",), "columns": ("most",),
+    # near a dead point: the dependent speeds, then the independent ones
+    "tied": ("n",),
 }  # fmt: skip
 
 # whether all rows hold, and whether all that hold are about positions; independent rows where an attempt
 # began, and where its step did; whether the factors are those of a state nearby, whether K is of the rows that hold
 # there, and whether W is of that state; rows chosen in it among the speeds and among positions, or one of the next two;
-# rows of the last elimination; ANY
-STATE = "all closing_all rank started nearby whole known count count_q eliminated any idle reacting".split()
+# rows of the last elimination; ANY; near a dead point: whether there is a chart, its axis, independent rows beside it
+STATE = (
+    "all closing_all rank started nearby whole known count count_q eliminated any idle reacting near axis full".split()
+)
 UNKNOWN, UNDECIDED = -2, -1
 ANY = 1 << 30  # as a rank: no step has begun
 

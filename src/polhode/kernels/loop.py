@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, events, explicit, moreau, stiff
+from . import across, events, explicit, moreau, near, stiff
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -115,6 +115,7 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             return FULL
 
         # what a step starts from
+        fresh = run.rated == 0
         status = ready(rule, m, run, x, room)
         if status == OK and rule.implicit:
             status = stiff.linearize(m, run, x, room)
@@ -124,8 +125,11 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
         watch_from(m, m.constrained, m.switching, run, x, room)
 
         # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
+        places = len(method.gauss.c)
         start(m.constrained, False)
         error = across.attempt(method.gauss, rule.last, m, m.constrained, run, x, room)
+        if error < 0.0:
+            near.ready(places, m, m.constrained, m.switching, run, fresh, x, room)
         while error < 0.0:
             start(m.constrained, True)
             propose(rule, run)
@@ -137,8 +141,10 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
                     return int(status)
                 error = 0.0
             else:
-                if status == OK and is_pulled_far(m.constrained, room.y, run.rtol, run.atol):
-                    status = TORN
+                if status == OK and not run.near:
+                    far = is_pulled_far(m.constrained, room.y, run.rtol, run.atol)
+                    if far or near.ends_close(places, m, m.constrained, m.switching):
+                        status = TORN
                 error = judge(rule, m.counted, status, run, x, room)
 
         # the step is good, up to the first event in it
@@ -265,6 +271,8 @@ def shared_dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
 @inlined
 def attempt(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
     """Try the step that `propose` chose; OK where room.y is a state that can be taken."""
+    if run.near:
+        return _nearly(method, m, m.constrained, run, x, room)
     if method.rule.implicit:
         return int(stiff.attempt(method.rosenbrock, m, run, x, room))
     return int(explicit.attempt(method.tableau, method.rule, m, run, x, room))
@@ -276,7 +284,19 @@ def dense(method: Method, m: Any, run: Any, x: Array, room: Room) -> int:
     if run.across:
         weigh(method.gauss.D, 1, run.h, room.points, room.wide)
         return OK
+    if run.near:
+        return _nearly_dense(method, m, m.constrained, run, x, room)
     if method.rule.implicit:
         stiff.dense(method.rosenbrock, x, room)
         return OK
     return int(explicit.dense(method.tableau, method.rule, m, run, x, room))
+
+
+@inlined
+def _nearly(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> int:
+    return OK if h is None else int(near.attempt(method.tableau, method.rule, m, h, run, x, room))
+
+
+@inlined
+def _nearly_dense(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> int:
+    return OK if h is None else int(near.dense(method.tableau, method.rule, m, h, run, x, room))

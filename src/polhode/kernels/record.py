@@ -30,7 +30,7 @@ def record(m: Any, run: Any, grid: Array, rows: Array, x: Array, room: Room) -> 
     """Write the rows of a step from x to room.y; those between are settled. OK, or what went wrong."""
     status, row = OK, _next_row(run, grid, rows, x, room)
     while row >= 0 and status == OK:
-        if run.across:
+        if run.across or run.near:
             forget(m.constrained)
         status = settle(m, grid[row], rows[row])
         row = _next_row(run, grid, rows, x, room)

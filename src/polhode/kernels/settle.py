@@ -58,7 +58,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
     for i in range(pulled.size):
         pulled[i] = -x[i]
     measure(m, h, t, x)
-    off, aslant = _furthest(h, True, False), _furthest(h, False, False)
+    off, aslant = furthest(h, True, False), furthest(h, False, False)
     stuck, fall_q, fall_u = 0, np.inf, np.inf
     for _ in range(30):
         if off <= EXACT and aslant <= ALONG:
@@ -94,7 +94,7 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
                 break
         measure(m, h, t, x)
         before, slant = off, aslant
-        off, aslant = _furthest(h, True, False), _furthest(h, False, False)
+        off, aslant = furthest(h, True, False), furthest(h, False, False)
         fall_q, fall_u = off / before, aslant / slant
         if off > max(0.1 * before, NEAR) or aslant > max(0.1 * slant, COUPLED * before, NEAR):
             s.nearby = 0
@@ -102,9 +102,9 @@ def _projected(m: Any, h: Any, t: float, x: np.ndarray) -> int:
             stuck += 1
             if (off <= GOOD and aslant <= FAIR) or stuck > 3:
                 break
-    if not (off <= GOOD and _furthest(h, True, True) <= LOOSE):
+    if not (off <= GOOD and furthest(h, True, True) <= LOOSE):
         return LOST
-    if not (aslant <= FAIR and _furthest(h, False, True) <= LOOSE):
+    if not (aslant <= FAIR and furthest(h, False, True) <= LOOSE):
         return TORN
     for i in range(pulled.size):
         pulled[i] += x[i]
@@ -131,7 +131,7 @@ def measure(m: Any, h: Any, t: float, x: np.ndarray) -> None:
 
 
 @helper
-def _furthest(h: Any, positions: bool, repeated: bool) -> float:
+def furthest(h: Any, positions: bool, repeated: bool) -> float:
     """The largest residual of the rows that hold, in units of its size; infinite where one is NaN.
 
     repeated : of all of them; else of those that were found independent
