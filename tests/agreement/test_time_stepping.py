@@ -148,7 +148,7 @@ BETWEEN = 2.0 ** (np.arange(6) / 6)  # of the numbers of steps, before they doub
 
 @pytest.mark.parametrize("machine", CASES)
 def test_time_stepping_tends_to_events(machine):
-    """Errors of positions at the end, the largest of steps of about a size, fall by the order h^k over four halvings."""
+    """Errors of positions at the end, the largest of steps of about a size, fall as h^k over four halvings."""
     build, q, u, end = machine()
     first, least, most = CASES[machine]
     dyn = build if isinstance(build, ph.Dynamics) else ph.formulate(build.build()).compile()

@@ -11,8 +11,7 @@ from polhode.compile import Function, compile
 from polhode.graph import Expr, Matrix, as_expr, diff_along, free_symbols, substitute, symbol, vector
 from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, constrain, joined, selected
 from polhode.kinematics.actions import Acting, acting
-from polhode.kinematics.candidates import Law
-from polhode.kinematics.candidates import UNILATERAL
+from polhode.kinematics.candidates import UNILATERAL, Law
 from polhode.kinematics.loads import damping_matrix
 from polhode.model import TIME
 

@@ -90,8 +90,9 @@ class Watch:
     def pass_on(self, board: Switchboard) -> None:
         """Hand the event that the light machine met to the whole one."""
         self.tell(board)
-        met, many = np.flatnonzero(self.rows.view("crossed")).tolist(), len(self.gaps)
-        board.meet([(self.gaps[k], CLOSED) for k in met if k < many], [k - many for k in met if many <= k < many + self.guards])
+        many = len(self.gaps)
+        met = np.flatnonzero(self.rows.view("crossed")[: many + self.guards]).tolist()
+        board.meet([(self.gaps[k], CLOSED) for k in met if k < many], [k - many for k in met if k >= many])
 
     def tell(self, board: Switchboard) -> None:
         """Tell the whole machine which signs guards have by now."""
