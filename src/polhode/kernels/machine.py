@@ -19,7 +19,8 @@ from .mode import Switching
 
 OK, NOT_FINITE, SINGULAR, LOST, TORN = 0, 10, 11, 12, 14  # what evaluate and settle return
 
-CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES, SLOPES, LAWS, CAPTURE, GUARDS, POSES = range(13)  # code
+# code
+CONTROL, FLOW, RATES, RESIDUALS, FACTORS, TABLE, CLOSURE, MOVES, SLOPES, LAWS, CAPTURE, GUARDS, POSES = range(13)
 
 
 class Machine(NamedTuple):
