@@ -34,6 +34,7 @@ from .views import part, square
 
 Array = np.ndarray
 
+ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
 NEARLY = 1e-6  # of what is slow
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
@@ -77,8 +78,10 @@ def _strike(h: Any, w: Any, t: float, u: Array) -> None:
             _push(h, w, t, 0.0, back)
             _give_back(h, w, t, share, back)
         _push(h, w, t, share, back)
-        gained = energy(W, before, total)
-        if not gained > 0.0 or share == 0.0:
+        gained, exchanged = energy(W, before, total), 0.0
+        for i in range(rows):
+            exchanged += abs(total[i] * before[i])
+        if not gained > ROUNDING * exchanged or share == 0.0:
             break
         share = 0.5 * share if attempt < 30 else 0.0
     w.real[v.lost] -= gained

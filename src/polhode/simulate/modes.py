@@ -249,18 +249,22 @@ class Modes:
     def need(self, t: float, names: Iterable[str] = ()) -> Switchboard:
         """The switchboard, with these constraints wired."""
         model = self.dynamics.equations.model
-        if not (model.constraints or model.candidates):
+        if not (model.constraints or self._declared):
             raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
         if self.board is None:
             self.wake(t) if self.watch is not None else self.rewire(t)
-        if self.wired is not None:
-            declared = {c.name for c in model.candidates}
-            if new := [name for name in names if name in declared and name not in self.wired]:
-                self.rewire(t, names=new)
+        new = [n for n in names if n in self._declared and n not in self.wired] if self.wired is not None else []
+        if new:
+            self.rewire(t, names=new)
         assert self.board is not None
         if self.light and self.watch is not None:
             self.watch.tell(self.board)
         return self.board
+
+    @cached_property
+    def _declared(self) -> dict[str, None]:
+        """The names of all candidates, in their order."""
+        return dict.fromkeys(c.name for c in self.dynamics.equations.model.candidates)
 
     def select(self) -> None:
         """Use the light machine where no row holds or slides, else the whole one."""
@@ -288,14 +292,14 @@ class Modes:
     def check(self, names: Iterable[str]) -> None:
         """Refuse names of constraints that cannot be switched."""
         eq = self.dynamics.equations
-        known = dict.fromkeys((*eq.constraints.names, *(c.name for c in eq.model.candidates)))
         for name in names:
             if name in eq.kinematics.embedded:
                 raise KeyError(
                     f"Constraint {name!r} is embedded in the equations, so it cannot be released. Formulate without "
                     "it: embed=[...] names those that stay."
                 )
-            if name not in known:
+            if name not in self._declared and name not in eq.constraints.names:
+                known = dict.fromkeys((*eq.constraints.names, *self._declared))
                 said = closest(name, known) if known else "The model declares none."
                 raise KeyError(f"There is no constraint {name!r} to engage or release. {said}")
 
