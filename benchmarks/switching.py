@@ -3,9 +3,17 @@
 MuJoCo's contacts are soft: a ball that meets a wall with speed v sinks in by v / sqrt(k), with k the stiffness for a
 unit of mass, and stays for pi / sqrt(k). It is chosen so that this stays below a bound, and the step so that a contact
 takes 30 steps. What is left is the time of the contact itself, so its error falls with the bound, and its cost grows.
-Both sides say how far they are from the closed form, or from a run of Polhode at a tolerance of 1e-12. In the chain a
-spring with a damper is also another law of impact than Newton's restitution, so that error does not vanish with the
-bound. Times are of whole calls of `simulate`, with what it takes to prepare them.
+Its damper is such
+that a spring that cannot pull returns the restitution asked for. Both sides say how far they are from the closed form,
+or from a run of Polhode at a tolerance of 1e-12, by the same measure: where the machine is at the end.
+
+Polhode is there twice: as it is, and at MuJoCo's accuracy, by the quickest of LOOSE whose error is no larger than the
+least of MuJoCo's. Times are of whole calls of `simulate`, with what it takes to prepare them. MuJoCo's are of mj_step
+alone; the piano key's loop is in Python, for its jack is released by a condition.
+
+Drake (1.51, 423 MB installed) is not beside them: the contacts of its MultibodyPlant have a stiffness and a
+dissipation [s/m] by Hunt and Crossley, whose restitution depends on the speed, and no coefficient of restitution
+nor rigid contacts whose impacts are located as events.
 """
 
 from __future__ import annotations
@@ -19,6 +27,10 @@ from rich.table import Table
 
 PENETRATIONS = (1e-3, 1e-4)  # m, the most that MuJoCo's contacts may sink in
 ROUNDS = 3
+LOOSE: tuple[dict[str, Any], ...] = (
+    *({"method": "moreau", "step": h} for h in (9.7e-3, 4.7e-3, 1.9e-3, 9.7e-4, 4.7e-4, 1.9e-4, 9.7e-5)),
+    *({"method": "dopri5", "rtol": tol, "atol": tol} for tol in (1e-2, 1e-3, 1e-4, 1e-6)),
+)
 Run = Callable[[], tuple[int, float]]  # how many events it had, and how far it is off at the end
 G = 9.81
 
@@ -34,14 +46,24 @@ def _best(calls: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str
     return best
 
 
+def _damping(restitution: float) -> float:
+    """The ratio z of a damped spring that cannot pull, and returns a share of a speed.
+
+    It lets go where its force is 0, after 2 acos(z) of its phase: exp(-2 z acos(z) / sqrt(1 - z^2)); e^-2 at z = 1.
+    """
+    low, high = 0.0, 1.0 - 1e-9
+    for _ in range(60):
+        z = 0.5 * (low + high)
+        low, high = (z, high) if np.exp(-2 * z * np.arccos(z) / np.sqrt(1 - z * z)) > restitution else (low, z)
+    return low if restitution < 1 else 0.0
+
+
 def _mujoco(xml: str, speed: float, restitution: float, depth: float) -> tuple[Any, float]:
     """A model whose contacts sink in by `depth` at a speed, and its step."""
     import mujoco as mj
 
     k = (speed / depth) ** 2
-    # a damped spring returns exp(-pi z / sqrt(1 - z^2)) of a speed
-    log = np.log(max(restitution, 1e-6))
-    z = -log / np.hypot(np.pi, log) if restitution < 1 else 0.0
+    z = _damping(restitution)
     step = np.pi / np.sqrt(k) / 30
     soft = f'solref="{-k} {-2 * z * np.sqrt(k)}" solimp="0.9999 0.9999 0.001" friction="0 0 0"'
     head = f'<option timestep="{step}" gravity="0 0 -{G}" integrator="implicitfast" cone="elliptic"/>'
@@ -49,7 +71,7 @@ def _mujoco(xml: str, speed: float, restitution: float, depth: float) -> tuple[A
     return mj.MjModel.from_xml_string(text), step
 
 
-def _walls() -> tuple[Run, Callable[[float], Run]]:
+def _walls() -> tuple[Callable[..., Run], Callable[[float], Run]]:
     """A ball between two walls a metre apart, e = 1, speed 1 m/s: 20 s."""
     import mujoco as mj
 
@@ -61,9 +83,12 @@ def _walls() -> tuple[Run, Callable[[float], Run]]:
     build.stop("x", lower=-0.5, upper=0.5, restitution=1, name="walls")
     dyn = ph.formulate(build.build()).compile()
 
-    def ours() -> tuple[int, float]:
-        traj = ph.simulate(dyn, None, [1.0], span, output=[0, span])
-        return len(traj.events) - 1, abs(traj.q[-1, 0])  # it is back in the middle
+    def ours(**how: Any) -> Run:
+        def run() -> tuple[int, float]:
+            traj = ph.simulate(dyn, None, [1.0], span, output=[0, span], **how)
+            return round(span), abs(traj.q[-1, 0])  # it is back in the middle
+
+        return run
 
     walls = "".join(f'<geom type="box" size=".1 1 1" pos="{x} 0 0"/>' for x in (-0.65, 0.65))
     ball = '<body gravcomp="1"><joint type="slide" axis="1 0 0"/><geom type="sphere" size="0.05" mass="1"/></body>'
@@ -83,7 +108,7 @@ def _walls() -> tuple[Run, Callable[[float], Run]]:
     return ours, theirs
 
 
-def _chain(links: int = 4) -> tuple[Run, Callable[[float], Run]]:
+def _chain(links: int = 4) -> tuple[Callable[..., Run], Callable[[float], Run]]:
     """A chain that slides down a rail with its end first and bounces, e = 0.5: half a second."""
     import mujoco as mj
 
@@ -103,11 +128,15 @@ def _chain(links: int = 4) -> tuple[Run, Callable[[float], Run]]:
     q = np.array([links * length + drop, *(0.1 * (-1) ** i for i in range(links))])
     tip = dyn.pose("end")(q)[2, 3]
     q[0] += drop - tip
-    exact = ph.simulate(dyn, q, None, span, output=[0, span], rtol=1e-12, atol=1e-12).q[-1]
+    tight = ph.simulate(dyn, q, None, span, output=[0, span], rtol=1e-12, atol=1e-12)
+    exact, count = tight.q[-1], len(tight.events) - 1
 
-    def ours() -> tuple[int, float]:
-        traj = ph.simulate(dyn, q, None, span, output=[0, span], rtol=1e-6, atol=1e-6)
-        return len(traj.events) - 1, float(np.abs(traj.q[-1] - exact).max())
+    def ours(**how: Any) -> Run:
+        def run() -> tuple[int, float]:
+            traj = ph.simulate(dyn, q, None, span, output=[0, span], **how)
+            return count, float(np.abs(traj.q[-1] - exact).max())
+
+        return run
 
     inner = ""
     for i in reversed(range(links)):
@@ -123,7 +152,6 @@ def _chain(links: int = 4) -> tuple[Run, Callable[[float], Run]]:
         + "</body>"
     )
     ground = '<geom type="plane" size="5 5 .1"/>'
-    count = ours()[0]
 
     def theirs(depth: float) -> Run:
         model, step = _mujoco(f"<worldbody>{ground}{rail}</worldbody>", np.sqrt(2 * G * drop), e, depth)
@@ -140,15 +168,88 @@ def _chain(links: int = 4) -> tuple[Run, Callable[[float], Run]]:
     return ours, theirs
 
 
+def _piano() -> tuple[Callable[..., Run], Callable[[float], Run]]:
+    """A piano key that lifts a hammer, lets it off below the string, and meets its bed; the hammer strikes the string.
+
+    As in tests/literature/switching; up to half way back to the check, by the position of the hammer.
+    """
+    import mujoco as mj
+
+    import polhode as ph
+
+    hammer, wippen, key, torque, e = 0.010, 0.02, 2e-4, 0.8, 0.6
+    let_off, bed, string, span = 0.043, 0.0435, 0.045, 0.075
+    build = ph.Builder("piano key", gravity=(0, 0, -G))
+    build.body("key", joint=ph.revolute("y", name="k"), mass=0.1, inertia=(key,) * 3)
+    build.stop("k", lower=0.0, upper=bed, name="bed")
+    build.body("wippen", joint=ph.prismatic("z", name="w"), mass=wippen)
+    build.constraint(ph.symbol("w") - ph.symbol("k"), name="capstan")
+    build.body("hammer", joint=ph.prismatic("z", name="h"), mass=hammer)
+    build.contact("hammer", "wippen", name="jack")
+    build.stop("h", upper=string, restitution=e, name="string")
+    dyn = ph.formulate(build.build()).compile()
+    given = {"tau": {"k_dot": torque}, "switches": ph.when(f"h > {let_off}", release="jack"), "output": [0, span]}
+    tight = ph.simulate(dyn, None, None, span, rtol=1e-12, atol=1e-12, **given)
+    exact, count = tight["h"][-1], len(tight.events) - 1
+
+    def ours(**how: Any) -> Run:
+        def run() -> tuple[int, float]:
+            return count, float(abs(ph.simulate(dyn, None, None, span, **how, **given)["h"][-1] - exact))
+
+        return run
+
+    def theirs(depth: float) -> Run:
+        k = (np.sqrt(2 * torque / (key + wippen + hammer) * let_off) / depth) ** 2
+        step = np.pi / np.sqrt(k) / 30
+
+        def soft(restitution: float) -> str:
+            return f'solreflimit="{-k} {-2 * _damping(restitution) * np.sqrt(k)}" solimplimit="0.9999 0.9999 0.001"'
+
+        def slide(name: str, mass: float, top: float, more: str) -> str:
+            joint = f'<joint name="{name}" type="slide" axis="0 0 1" limited="true" range="-1 {top}" {more}/>'
+            return f'<body>{joint}<inertial pos="0 0 0" mass="{mass}" diaginertia="1 1 1"/></body>'
+
+        # the key is an armature of the wippen: w = 1 m * k
+        bodies = slide("w", wippen, bed, f'armature="{key}" {soft(0.14)}') + slide("h", hammer, string, soft(e))
+        jack = (
+            f'<tendon><fixed name="jack" limited="true" range="0 1" {soft(0.14)}>'
+            '<joint joint="h" coef="1"/><joint joint="w" coef="-1"/></fixed></tendon>'
+        )
+        head = f'<option timestep="{step}" gravity="0 0 -{G}" integrator="implicitfast"/>'
+        model = mj.MjModel.from_xml_string(f"<mujoco>{head}<worldbody>{bodies}</worldbody>{jack}</mujoco>")
+        data = mj.MjData(model)
+
+        def run() -> tuple[int, float]:
+            mj.mj_resetData(model, data)
+            model.tendon_limited[0] = 1
+            data.qfrc_applied[0] = torque
+            qpos = data.qpos
+            for _ in range(round(span / step)):
+                mj.mj_step(model, data)
+                if qpos[1] > let_off:
+                    model.tendon_limited[0] = 0
+            return count, float(abs(qpos[1] - exact))
+
+        return run
+
+    return ours, theirs
+
+
 def events(console: Any) -> None:
-    """Events a second of processor time, side by side."""
+    """Events a second of processor time, side by side, also at equal accuracy."""
     table = Table(title="Events, by processor time", title_justify="left")
     for column in ("", "events", "events a second", "against Polhode", "error at the end"):
         table.add_column(column, justify="left" if not column else "right")
-    for name, made in (("ball between walls", _walls), ("bouncing chain", _chain)):
+    for name, made in (("ball between walls", _walls), ("bouncing chain", _chain), ("piano key", _piano)):
         ours, theirs = made()
-        runs = {"Polhode": ours} | {f"MuJoCo, {depth * 1e3:g} mm deep": theirs(depth) for depth in PENETRATIONS}
+        runs = {"Polhode": ours()} | {f"MuJoCo, {depth * 1e3:g} mm deep": theirs(depth) for depth in PENETRATIONS}
         found = {who: run() for who, run in runs.items()}
+        goal = min(error for who, (_, error) in found.items() if who != "Polhode")
+        good = {str(how): ours(**how) for how in LOOSE if ours(**how)()[1] <= goal}
+        if good:
+            quickest = min(_best(good).items(), key=lambda item: item[1])[0]
+            runs["Polhode, no worse than MuJoCo: " + quickest] = good[quickest]
+            found["Polhode, no worse than MuJoCo: " + quickest] = good[quickest]()
         best = _best(runs)
         rate = {who: found[who][0] / best[who] for who in found}
         for who, (count, error) in found.items():

@@ -141,7 +141,7 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     # what acts in the step, for positions
     new, urge = room.stages[3][:nu], _urge(h, w)
     many = _gathered(h, w, gap, halfway, size, urge)
-    _open(h, w, gap, halfway, size)
+    _open(h, w, gap, before, halfway, size)
     solved = _impulses(h, w, many, part(w.real, v.rate, s.rows), part(w.real, v.part, s.rows))
     _moved(h, lam, free, new)
     for j in range(nu):
@@ -243,11 +243,17 @@ def _gripped(w: Any, first: int, many: int, size: float) -> int:
 
 
 @helper
-def _open(h: Any, w: Any, gap: Array, halfway: Array, size: float) -> None:
-    """Write what opens rows beside impulses, as a speed: u_N + 2 phi / h; and that they carry nothing beside."""
+def _open(h: Any, w: Any, gap: Array, before: Array, halfway: Array, size: float) -> None:
+    """Write what moves rows beside impulses, as a speed; and that they carry nothing beside.
+
+    u_N + 2 phi / h of what opens; of friction, how rows turn from the middle to the end, as to the middle: so what
+    rolls does so at the end of the step.
+    """
     s, v = h.places[0], w.places[0]
     for i in range(s.rows):
-        w.real[v.rate + i], w.real[v.part + i] = halfway[i] + 2.0 * gap[i] / size, 0.0
+        opens = w.whole[v.kind + i] == UNILATERAL
+        w.real[v.rate + i] = halfway[i] + 2.0 * gap[i] / size if opens else halfway[i] - before[i]
+        w.real[v.part + i] = 0.0
 
 
 @helper
@@ -372,7 +378,7 @@ def _makes_energy(W: Array, before: Array, psi: Array, lam: Array) -> bool:
 def _impulses(h: Any, w: Any, many: int, given: Array, back: Array) -> bool:
     """Solve for the impulses of the rows gathered; whether they are solved for.
 
-    given : of unilateral rows, what is added to their speeds; back : what they carry beside, for friction
+    given : what is added to the speeds of rows; back : what unilateral ones carry beside, for friction
     """
     s, v = h.places[0], w.places[0]
     rows = s.rows
@@ -384,8 +390,8 @@ def _impulses(h: Any, w: Any, many: int, given: Array, back: Array) -> bool:
     for a in range(many):
         i = which[a]
         found[a] = warm[i]
+        b[a] += given[i]
         if w.whole[v.kinds + a] == UNILATERAL:
-            b[a] += given[i]
             w.real[v.mu_s + a] = back[i]
     solved = many == 0 or solve_rows(w, A, b, many) == lcp.SOLVED
     for a in range(many):
