@@ -60,9 +60,12 @@ def _made(m: Any, h: Any, run: Any, x: Array, room: Room, margin: float, probe: 
         s.full = _choose(m, h, y)
     elif not margin < NEAR:
         return False
+    d, most = part(h.real, s.d, s.n), 0.0  # 1 / sqrt of inertias
+    for i in range(m.nu):
+        most = max(most, abs(u[i]) / d[i])
     for c in range(s.full, s.n):
         s.axis = h.whole[s.tied + c]
-        if at_point and abs(u[s.axis]) < 0.1 * moving:
+        if at_point and abs(u[s.axis]) / d[s.axis] < 0.1 * most:
             continue
         for side in range(1, -2, -2):
             if _walk(m, h, run, x, room, side * probe, at_point):
