@@ -121,11 +121,11 @@ def errors(machine, delta, speed, tolerances=TOLERANCES, dead=DEAD, **options):
     return found
 
 
-def follows(found, tolerances=TOLERANCES):
+def follows(found, tolerances=TOLERANCES, floor=1e-11):
     for error, tolerance in zip(found, tolerances, strict=True):
-        assert error < 300 * tolerance + 1e-11, found
+        assert error < 300 * tolerance + floor, found
     for loose, tight in pairwise(found):
-        assert tight < 3 * loose + 1e-11, found
+        assert tight < 3 * loose + floor, found
 
 
 @pytest.mark.parametrize("start", QUICK)
@@ -139,7 +139,8 @@ def test_the_error_follows_the_tolerance(machine, start):
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_everywhere_at_all_tolerances(machine, start):
-    follows(errors(machine, *STARTS[start]))
+    """Crossed in one step, 1e-10 remain."""
+    follows(errors(machine, *STARTS[start]), floor=2e-10)
 
 
 @pytest.mark.parametrize("delta", [1e-2, -1e-3, pytest.param(1e-4, marks=pytest.mark.slow)])

@@ -18,11 +18,12 @@ from .views import part
 NEAR = 0.1  # steps that start at a smaller margin are such steps,
 LEAVE = 0.15  # until one starts at a larger one
 OFF = 0.2  # of the spacing: how far from the centre the dead point may be
-PROBE = 1e-3  # of coordinates: first steps along a branch; or UNIT or 1 / UNIT times as long, for lengths have units
+PROBE = 1e-3  # first step along a branch, rad; or UNIT or 1 / UNIT times as long, for lengths may be small and large
 UNIT = 1e-3
 WIDEST = 1e3  # of the first step: the last one
 NOISE = 1e-15  # of rates, divided by the third power of the margin
-MISSED = 1e-13  # the same at the centre: more, and there is no dead point, though almost one
+MISSED = 1e-13  # residual of positions at the centre: more, and there is no dead point, though almost one
+UNEVEN = 0.01  # smaller margins may be of one kind or another, and need not grow
 
 
 @helper
@@ -59,9 +60,12 @@ def _made(m: Any, h: Any, run: Any, x: Array, room: Room, margin: float, probe: 
         s.full = _choose(m, h, y)
     elif not margin < NEAR:
         return False
+    d, most = part(h.real, s.d, s.n), 0.0  # 1 / sqrt of inertias
+    for i in range(m.nu):
+        most = max(most, abs(u[i]) / d[i])
     for c in range(s.full, s.n):
         s.axis = h.whole[s.tied + c]
-        if at_point and abs(u[s.axis]) < 0.1 * moving:
+        if at_point and abs(u[s.axis]) / d[s.axis] < 0.1 * most:
             continue
         for side in range(1, -2, -2):
             if _walk(m, h, run, x, room, side * probe, at_point):
@@ -127,9 +131,11 @@ def _walk(m: Any, h: Any, run: Any, x: Array, room: Room, first: float, along: b
             return False
         run.evaluations += 1
         before, margin = margin, h.real[s.margin]
-        if margin < before:
+        if margin < before and before > UNEVEN:
             return False
         if way != first and margin > LEAVE:
+            if not margin > before:
+                return False
             slope = (margin - before) / (0.5 * way)
             h.real[s.chart], h.real[s.chart + 1] = x[s.axis] + way - margin / slope, SPACING / slope
             return bool(abs(slope * first) * WIDEST > margin)
@@ -162,7 +168,7 @@ def _predict(m: Any, h: Any, x: Array, y: Array, way: float, along: bool) -> Non
 
 @helper
 def _laid(m: Any, h: Any, run: Any, x: Array, room: Room, along: bool) -> bool:
-    """Lay the places along the axis, first those at the side with positive spacing; False where one is not found."""
+    """Lay the places along the axis, those of the walk's side first; False where one is not found."""
     s, nodes = h.places[0], room.wide
     margins, weights = part(h.real, s.margins, PLACES), part(h.real, s.weights, PLACES)
     for _ in range(4):
@@ -170,10 +176,10 @@ def _laid(m: Any, h: Any, run: Any, x: Array, room: Room, along: bool) -> bool:
         _predict(m, h, x, nodes[SIDE], axis_at(h, SIDE) - x[s.axis], along)
         for j in range(SIDE, PLACES):
             if j > SIDE:
-                for i in range(x.size):
-                    nodes[j, i] = nodes[j - 1, i]
-                    if i < m.nq:
-                        nodes[j, i] += nodes[j - 1, i] - (nodes[j - 2, i] if j > SIDE + 1 else nodes[j - 1, i])
+                copy(nodes[j - 1], nodes[j])
+                if j > SIDE + 1:
+                    for i in range(m.nq):
+                        nodes[j, i] += nodes[j - 1, i] - nodes[j - 2, i]
             if not node(m, h, run, run.t, x, room, j):
                 return False
         off = 1.0 - margins[SIDE] / (margins[SIDE + 1] - margins[SIDE])

@@ -27,7 +27,9 @@ UNKNOWN, CHARTED, DECLINED = 0, 1, -1
 def ready(places: int, m: Any, h: Any, w: Any, run: Any, fresh: bool, x: Array, room: Room) -> None:
     """Decide whether a step starts near a dead point, and have a chart and its rate there."""
     run.near = 0
-    if h is None or w is not None:
+    if h is None:
+        return
+    if w is not None:
         return
     s = h.places[0]
     if places < PLACES or not _is_covered(m, s):
@@ -51,7 +53,9 @@ def _is_covered(m: Any, s: Any) -> bool:
 @inlined
 def ends_close(places: int, m: Any, h: Any, w: Any) -> bool:
     """Whether a step of another kind ends where it should not: at a small margin, or with fewer rows than before."""
-    if h is None or w is not None:
+    if h is None:
+        return False
+    if w is not None:
         return False
     s = h.places[0]
     close = s.rank < s.started or (s.rank == s.started and h.real[s.margin] < CLOSE)
