@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane, reaction
+from polhode.formulations.quasicoordinate import Limbs, Transformations, find_limbs, transformations
 from polhode.graph import (
     Expr,
     Matrix,
@@ -191,6 +192,24 @@ class Equations:
     def kane(self) -> Kane:
         """Partial velocities and generalised forces, in the speeds of these equations."""
         return Kane(kinematics=self.kinematics)
+
+    @cached_property
+    def limbs(self) -> Limbs:
+        """The limbs of the machine, with their shares of the bodies they have in common; prints as a list.
+
+        Reference: [NelsonQuinn, eq. 38 to 41].
+        """
+        return self.terms.limbs or find_limbs(self.kinematics.joints)  # type: ignore[return-value]
+
+    def transformations(self, inboard: Mapping[str, str] | None = None) -> Transformations:
+        """From the speeds to the absolute angular velocities of all limbs: C_0^R, D_0, D_1, D_2 and D_3, which print.
+
+        inboard : bodies whose angle is measured from a body further in than the one before, by name, as that of a
+                  motor that drives it by a cable; its axes must be parallel
+
+        Reference: [NelsonQuinn, eq. 29 to 49].
+        """
+        return transformations(self.kinematics, self.limbs, inboard)
 
     def reaction(self, name: str, axes: str = "marker") -> Matrix:
         """What a joint exerts on its body, (6,), moment about the body's origin first, in its axes or the "world"'s.

@@ -1,0 +1,196 @@
+"""The equations of all limbs, transformed to the speeds of the joints.
+
+    sum over limbs of  T^T [A (T udot + sigma) + h - f] = 0,   T = C^R D_0 D_1 D_2
+
+written out body by body, each with the share that a limb has of it. What D_3 is, transmissions and
+other couplings, is left to `projection`: M' = D_3^T M D_3.
+
+Reference: [NelsonQuinn, eq. 16 to 20, 36, 40; section 5.3.2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, mirrored, sqrt, vector, zeros
+from polhode.kinematics import Kinematics
+from polhode.kinematics.compliant import compliant_loads, stop_forces
+from polhode.kinematics.loads import elastic_energy, speed_forces
+from polhode.model import WORLD, MarkerWrench, SpringDamper
+from polhode.spatial.rotation import skew
+
+from ..terms import Terms
+from .chain import Columns, Member, full, gathered, members, none
+from .limbs import Limbs, find_limbs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limbed:
+    """A machine as a set of limbs."""
+
+    kin: Kinematics
+    limbs: Limbs
+
+    @cached_property
+    def bodies(self) -> dict[str, Member]:
+        return {m.name: m for m in members(self.kin)}
+
+    def shares(self) -> Iterator[tuple[Member, Expr]]:
+        """Every body of every limb, with the share that the limb has of it; bodies without inertia are left out."""
+        for limb in self.limbs:
+            for name, share in zip(limb.bodies, limb.shares, strict=True):
+                body = self.bodies[name]
+                if body.m != 0 or body.I != zeros(3, 3):
+                    yield body, as_expr(share)
+
+    def mass(self) -> Matrix:
+        """M = T^T A T, (nu, nu). Reference: [NelsonQuinn, eq. 18]."""
+        n = len(self.kin.u)
+        M = [none(n) for _ in range(n)]
+        for body, share in self.shares():
+            turned = {j: body.I @ c * share for j, c in body.turns.items()}
+            moved = {j: c * (body.m * share) for j, c in body.center.items()}
+            for i, (w, v) in _both(body).items():
+                for j in turned:
+                    if j <= i:
+                        M[i][j] = M[i][j] + w @ turned[j] + v @ moved[j]
+        for i, a in enumerate(self._armatures):
+            M[i][i] = M[i][i] + a
+        return mirrored(matrix(M).T) if n else zeros(0, 0)
+
+    def velocity(self) -> Matrix:
+        """T^T (A sigma + h), (nu,): m Gamma along Phi, omega~ I* omega + I* C^R xi. Reference: [NelsonQuinn, eq. 19]."""
+        total = none(len(self.kin.u))
+        for body, share in self.shares():
+            gathered(body.center, body.accelerating * (body.m * share), total)
+            spun = body.I @ body.turning + cross(body.omega, body.I @ body.omega)
+            gathered(body.turns, spun * share, total)
+        for i, e in enumerate(self._rotors):
+            total[i] = total[i] + e
+        return vector(total)
+
+    def gravity(self) -> Matrix:
+        """-T^T [1^T m g; Phi^T m g], (nu,). Reference: [NelsonQuinn, eq. 19, 20]."""
+        total = none(len(self.kin.u))
+        for body, share in self.shares():
+            gathered(body.center, self.kin.model.gravity * (-body.m * share), total)
+        return vector(total)
+
+    def convective(self) -> Matrix:
+        """C with C u the velocity terms and M_dot - 2 C skew, (nu, nu).
+
+        C = Phi^T m (Phi T)_dot + T^T (I* T_dot - (I* omega)~ T), of the rows of T and Phi T.
+        """
+        n = len(self.kin.u)
+        C = zeros(n, n)
+        for body, share in self.shares():
+            turns, center = full(body.turns, n), full(body.center, n)
+            spun = body.I @ self.kin.rate(turns) - skew(body.I @ body.omega) @ turns
+            C = C + (turns.T @ spun + center.T @ (self.kin.rate(center) * body.m)) * share
+        rotors = vector(self._rotors) if n else zeros(0)
+        return C + matrix([gradient(e, self.kin.u) / 2 for e in rotors]) if any(e != 0 for e in rotors) else C
+
+    # armatures: rotors that turn with the speeds
+
+    @cached_property
+    def _armatures(self) -> list[Expr]:
+        return [a for body in self.kin.model.bodies for a in _padded(body.joint.armature, body.joint.nu)]
+
+    @cached_property
+    def _rotors(self) -> list[Expr]:
+        """What armatures need where the axes of a joint do not commute, as those of a ball joint: Omega~ a Omega."""
+        total = none(len(self.kin.u))
+        for link in self.kin.links:
+            a = _padded(link.armature, len(link.speeds))
+            for i in range(len(link.speeds)):
+                for j, c in enumerate(link.part.structure[: len(link.speeds)]):
+                    for l, u in enumerate(link.speeds):
+                        if c[l, i] != 0:
+                            total[link.first + i] = total[link.first + i] - link.speeds[j] * c[l, i] * a[l] * u
+        return total
+
+    # forces
+
+    def forces(self) -> Matrix:
+        """T^T f: moments on the bodies, and forces along the rows of Phi. Reference: [NelsonQuinn, eq. 12, 15]."""
+        kin = self.kin
+        total = none(len(kin.u))
+        for marker, torque, force in self._loads():
+            body, r = self._at(marker)
+            if body is not None:
+                gathered(body.moves, force, total)
+                gathered(body.turns, body.C.T @ torque + cross(r, body.C.T @ force), total)
+        index = {u.value: i for i, u in enumerate(kin.u)}
+        for name, law in speed_forces(kin):
+            total[index[name]] = total[index[name]] + law
+        slopes = -gradient(elastic_energy(kin), kin.q)
+        pushes = dict.fromkeys(range(len(kin.q)), as_expr(0))
+        for i, push in stop_forces(kin):
+            pushes[i] = pushes[i] + push
+        return vector(total) + kin.pulled(slopes + vector(pushes.values()))
+
+    def _at(self, marker: str) -> tuple[Member | None, Matrix]:
+        """The body that a marker is fixed to, None for the world, and its place there."""
+        body, X = self.kin.model.frame(marker)
+        return (None if body == WORLD else self.bodies[body]), X.p
+
+    def _rate(self, marker: str) -> Matrix:
+        """The velocity of a marker in the world."""
+        body, r = self._at(marker)
+        if body is None:
+            return zeros(3)
+        found: Matrix = _along(body.moves, self.kin.u) + body.C @ cross(body.omega, r)
+        return found
+
+    def _loads(self) -> Iterator[tuple[str, Matrix, Matrix]]:
+        """Markers with torques and forces there, in the axes of the world."""
+        kin = self.kin
+        for force in kin.model.forces:
+            if isinstance(force, MarkerWrench):
+                R = kin.pose(force.marker).R
+                world = force.axes == "world"
+                yield force.marker, force.torque if world else R @ force.torque, force.force if world else R @ force.force
+            elif isinstance(force, SpringDamper):
+                a, b = force.ends
+                p_AB = kin.pose(b).p - kin.pose(a).p
+                if force.length == 0 and force.damping == 0:
+                    pull = p_AB * force.stiffness  # no length to divide by
+                else:
+                    l: Expr = sqrt(p_AB @ p_AB)
+                    rate = p_AB @ (self._rate(b) - self._rate(a)) / l if force.damping != 0 else as_expr(0)
+                    pull = p_AB * ((force.stiffness * (l - force.length) + force.damping * rate) / l)
+                yield a, zeros(3), pull
+                yield b, zeros(3), -pull
+        yield from compliant_loads(kin)
+
+
+def terms(kin: Kinematics, limbs: Limbs | None = None) -> Terms:
+    """Derive the terms of the quasicoordinate equations."""
+    made = Limbed(kin=kin, limbs=find_limbs(kin) if limbs is None else limbs)
+    return Terms(
+        kinematics=kin,
+        mass=made.mass,
+        velocity=made.velocity,
+        gravity=made.gravity,
+        forces=made.forces,
+        convective=made.convective,
+        limbs=made.limbs,
+    )
+
+
+def _both(body: Member) -> dict[int, tuple[Matrix, Matrix]]:
+    """The columns of a body: angular velocity, and velocity of its mass centre."""
+    return {j: (c, body.center[j]) for j, c in body.turns.items()}
+
+
+def _along(columns: Columns, u: Matrix) -> Matrix:
+    found = zeros(3)
+    for j, column in columns.items():
+        found = found + column * u[j]
+    return found
+
+
+def _padded(armature: tuple[Expr, ...], n: int) -> list[Expr]:
+    return [*armature, *none(n - len(armature))]
