@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.model import At, Faults, Model, ModelError, at
 from polhode.model.errors import closest, fault
-from polhode.model.model import state_of
+from polhode.model.report import state_of
 from polhode.model.switches import Switch, read_when
 
 from .values import number

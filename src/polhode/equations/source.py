@@ -23,7 +23,7 @@ from .dynamics import accelerations
 from .inputs import fresh
 from .native import bodies
 from .parameters import parameter_values
-from .program import GEOMETRIC, GIVEN
+from .room import GEOMETRIC, GIVEN
 
 if TYPE_CHECKING:
     from .equations import Equations

@@ -31,8 +31,9 @@ from polhode.graph import (
 from polhode.model import TIME, At, Brake, Clutch, Constraint, Coupling, Joint, Model, Part, Relation, weld
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.model.errors import closest
-from polhode.model.model import rigid_hosts, tied, with_values
+from polhode.model.model import with_values
 from polhode.model.switches import Switch
+from polhode.model.welds import rigid_hosts, tied
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
 from polhode.spatial.rotation import length
 

@@ -8,9 +8,10 @@ from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
-from .model import TIME, Model, Report
+from .model import Model
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
-from .states import State
+from .report import Report
+from .states import TIME, State
 from .switched import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
 from .switches import At, When, at, when
 

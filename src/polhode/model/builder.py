@@ -10,11 +10,12 @@ from polhode.spatial import Pose
 
 from . import values
 from .body import WORLD, Body, Marker
+from .checks import check_names
 from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
 from .joint import Joint
-from .model import Model, check_names
+from .model import Model
 from .states import State
 from .switches import Names, Switch
 from .switches import at as switch_at

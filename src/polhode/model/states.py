@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from polhode.graph import Expr
+from polhode.graph import Expr, symbol
 
 from . import fields
 from .elements import Element, element
+
+TIME = symbol("t")
 
 
 @element

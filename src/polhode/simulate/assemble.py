@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polhode.equations import Dynamics, formulate
-from polhode.equations.program import GEOMETRIC, GIVEN, Program, program_of
+from polhode.equations.program import Program, program_of
+from polhode.equations.room import GEOMETRIC, GIVEN
 from polhode.kernels.settle import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest

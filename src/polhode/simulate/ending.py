@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from polhode.equations.program import Program
@@ -11,7 +14,33 @@ from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
 from polhode.trajectory import Outcome
 
+if TYPE_CHECKING:
+    from .driver import Driver
+
+LIVELOCK = 1000  # events at one time, after which a run ends
+ENDED, STOPPED, LIVELOCKED = -1, -2, -3  # beside what the loop returns
 JAMMED = 1e-2  # of its reference, that a row has of its own where it hardly determines a speed
+
+
+def ended(run: Driver, status: int) -> Outcome:
+    """How the loop ended where it is now."""
+    t, now = run.t, run._now
+    if status == ENDED:
+        return Outcome(finished=True, reason=f"{run.events[-1].why}: ended at t = {t:.6g} s.", time=t)
+    if status in (STOPPED, LIVELOCKED):
+        reason = run._switch_failure
+        if status == LIVELOCKED:
+            reason = f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(run.events[-1].what)}."
+        said, _, remedy = reason.rpartition(". ")
+        if not said:
+            said, remedy = reason.removesuffix("."), "Look at the events before it."
+        return Outcome(finished=False, reason=f"Stopped: {said}.", time=t, remedy=remedy)
+    found = ending(run._program, run._machine, status, t, run._x, now.accepted, now.blamed)
+    when, bad = run._inputs.not_finite or (-np.inf, "")
+    if status != NOT_FINITE or when < t:
+        return found
+    reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
+    return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
 
 
 def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polhode.equations.program import WORK
+from polhode.equations.code import WORK
 from polhode.graph import Matrix, as_expr, substitute
 from polhode.kinematics import Motion
 from polhode.spatial import Wrench

@@ -1,0 +1,92 @@
+"""What a careful reader would want to know about a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .algebra import twists
+from .body import Body
+from .checks import unphysical
+from .constraints import Coupling
+from .elements import Constraint
+from .implied import limited
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Findings about a model, a sentence each."""
+
+    model: str
+    findings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return f"{self.model}: nothing to report."
+        n = len(self.findings)
+        return f"{self.model}: {n} finding{'s' if n > 1 else ''}" + "".join(f"\n  - {f}" for f in self.findings)
+
+    __repr__ = __str__
+
+
+def report_on(model: Model) -> Report:
+    """What a careful reader would want to know before trusting the model."""
+    findings = list(model.notes)
+    if model.literal:
+        findings += [f for f in unphysical(model.bodies) if f not in findings]
+    merged = model.merged().bodies
+    parents = {body.parent for body in merged}
+    for body in merged:
+        if body.name not in parents:
+            findings += [
+                f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
+                "Give the body inertia or the joint an armature."
+                for speed in _idle(body)
+            ]
+    for c in model.couplings:
+        findings.append(
+            f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
+            f"{c.coordinate} = {c.ratio} * {c.of} + {c.offset}. "
+            "Simulations hold that; M, c and tau leave both free."
+        )
+    if rows := [(c.name, c.rows) for c in model.holding if not isinstance(c, Coupling)]:
+        shown = [f"{name!r} {n}" for name, n in rows[:8]] + ["..."] * (len(rows) > 8)
+        findings.append(
+            f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
+            f"Simulations hold them; M, c and tau leave all {model.nu} speeds free."
+        )
+    if stops := [stop.coordinate for stop in model.limit_stops]:
+        acting = 'are stops in simulations; load(..., limits="ignore") leaves them out'
+        how = acting if model.limits == "stop" else "are kept, but do not act in simulations"
+        findings.append(f"Limits of {_listed(stops)} {how}.")
+    others = [name for name, limit in limited(model.bodies) if limit.speed is not None or limit.effort is not None]
+    if others:
+        findings.append(f"Limits of speed or effort of {_listed(others)} are kept, but do not act in simulations.")
+    if rubbing := [brake.speed for brake in model.friction_brakes]:
+        findings.append(f"Dry friction on {_listed(rubbing)} holds and slips in simulations; Q leaves it out.")
+    if loose := [c for c in model.constraints if not c.holds]:
+        shown = [f"{c.name!r} ({state_of(c)})" for c in loose[:8]] + ["..."] * (len(loose) > 8)
+        findings.append(f"Simulations may engage and release {', '.join(shown)}; M, c and tau leave them out.")
+    return Report(model.name, tuple(findings))
+
+
+def state_of(c: Constraint) -> str:
+    """What a constraint does as declared, in a word or two."""
+    if not c.active:
+        return "released"
+    return "engaged where it closes" if c.law == "unilateral" else "engaged"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*map(repr, names[:8])] + ["..."] * (len(names) > 8))
+
+
+def _idle(body: Body) -> list[str]:
+    """Speeds of the outermost part of a joint that move nothing with inertia."""
+    part, inertia = body.joint.parts[0], body.total
+    found = zip(body.joint.speeds(), twists(part.H), body.joint.armature, strict=False)
+    return [speed for speed, h, a in found if a == 0 and h.dot(inertia @ h) == 0]

@@ -1,0 +1,60 @@
+"""Bodies without a joint: what is welded together is one rigid body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from polhode.spatial import Pose
+
+from .body import WORLD, Body, Marker
+from .elements import Element
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def rigid_hosts(bodies: Iterable[Body], markers: Iterable[Marker]) -> dict[str, str]:
+    """What every frame is fixed to, through any number of welds: a body that moves, or the world."""
+    found = {WORLD: WORLD}
+    for body in bodies:
+        found[body.name] = body.name if body.joint.nu else found.get(body.parent, body.parent)
+    return found | {marker.name: found.get(marker.body, marker.body) for marker in markers}
+
+
+def tied(part: Element, hosts: Mapping[str, str]) -> str | None:
+    """The one thing that a part pulls or holds against itself, None for a part between two.
+
+    A knife edge is between its marker and the world.
+    """
+    found = [hosts.get(end) for end in part.between()]
+    return found[0] if len(found) == 2 and found[0] == found[1] else None
+
+
+def merged(model: Model) -> Model:
+    """The same model with welded bodies made part of what they are welded to.
+
+    Their frames stay as markers; what is welded to the world no longer counts as mass.
+    """
+    if all(body.joint.nu for body in model.bodies):
+        return model
+    host: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}
+    kept: dict[str, Body] = {}
+    markers = []
+    for body in model.bodies:
+        name, X_HP = host[body.parent]
+        pose = X_HP @ body.pose
+        if body.joint.nu:
+            kept[body.name] = replace(body, parent=name, pose=pose)
+            host[body.name] = (body.name, Pose.identity())
+            continue
+        host[body.name] = (name, pose)
+        markers.append(Marker(name=body.name, body=name, pose=pose))
+        if name != WORLD:
+            kept[name] = replace(kept[name], welded=kept[name].welded + pose @ body.total)
+    for marker in model.markers:
+        name, X_HB = host[marker.body]
+        markers.append(replace(marker, body=name, pose=X_HB @ marker.pose))
+    # what was checked body by body is not judged again as a sum
+    return replace(model, bodies=tuple(kept.values()), markers=tuple(markers), literal=True)
