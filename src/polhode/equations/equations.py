@@ -94,6 +94,11 @@ class Equations:
         return self.kinematics.z_dot
 
     @property
+    def controls(self) -> Matrix:
+        """The controls of actuators, (nc,), symbols."""
+        return vector(self.model.controls)
+
+    @property
     def t(self) -> Expr:
         """Time."""
         return TIME
@@ -157,9 +162,23 @@ class Equations:
 
     @cached_property
     def own_power(self) -> Expr:
-        """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
+        """Power of the model's forces that have no potential: u . Q + dV_el/dt, without that of actuators."""
         power: Expr = self.u @ self.Q if len(self.u) else as_expr(0)
-        return power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
+        return power - self.actuator_power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
+
+    @cached_property
+    def actuator_power(self) -> Expr:
+        """Power of the actuators: the force of each by the rate that it acts along."""
+        kin, total = self.kinematics, as_expr(0)
+        for actuator in self.model.actuators:
+            rate = as_expr(0)
+            for speed, share in actuator.along:
+                rate = rate + share * kin.named_speed(speed)
+            if actuator.marker is not None:
+                V = kin.velocity(actuator.marker, "marker")
+                rate = rate + actuator.push @ V.v + actuator.twist @ V.w
+            total = total + substitute(actuator.value, kin.quasi) * substitute(rate, kin.quasi)
+        return total
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
@@ -171,7 +190,7 @@ class Equations:
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
         guards = [switch.value for switch in self.model.switches if isinstance(switch, When)]
         found |= free_symbols([substitute(e, self.kinematics.quasi) for e in guards])
-        return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
+        return tuple(sorted(found - {*self.q, *self.u, *self.z, *self.controls, TIME}, key=lambda s: str(s.value)))
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -59,7 +59,7 @@ class _Writer:
         moving = model.laws()
         states = [state.name for state in model.states]
         self.groups = {"q": {*model.coordinates}, "u": {*model.speeds}, "z": {*states}}
-        variables = set().union(*self.groups.values())
+        variables = set().union(*self.groups.values(), {str(s.value) for s in model.controls})
         self.symbols = sorted({str(s.value) for s in free_symbols([*fixed, *moving])} - variables - {"t"})
         self.prefix = "part"
         while any(name.startswith(self.prefix) for name in (*self.symbols, *variables)):

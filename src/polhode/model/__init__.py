@@ -4,6 +4,7 @@ from .body import WORLD, Body, Marker
 from .builder import Builder
 from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
 from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
+from .drives import Actuator
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
@@ -18,6 +19,7 @@ from .switches import At, When, at, when
 __all__ = [
     "TIME",
     "WORLD",
+    "Actuator",
     "At",
     "Body",
     "Brake",

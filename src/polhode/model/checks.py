@@ -31,7 +31,8 @@ def check_own_names(model: Model, faults: Faults) -> None:
         "Constraint": [c.name for c in model.switchable],
         # not model.coordinates, which would keep the order that bodies have now
         "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
-        + [state.name for state in model.states],
+        + [state.name for state in model.states]
+        + [str(s.value) for s in model.controls],
     }
     for kind, names in kinds.items():
         for name in names:

@@ -14,6 +14,7 @@ from .body import WORLD, Body, Marker
 from .checks import check_inertias, check_own_names, check_references, check_switches, depth_first
 from .constraints import Coupling
 from .dependence import check_symbols
+from .drives import Actuator
 from .elements import Constraint, Force
 from .errors import Faults, closest, fault
 from .implied import friction_brakes, limit_stops
@@ -92,10 +93,10 @@ class Model:
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
-        """The symbols that are neither coordinates nor speeds nor states nor time, in order of name."""
+        """The symbols that are neither coordinates nor speeds nor states nor controls nor time, in order of name."""
         found = free_symbols([*self.constants(), *self.laws()])
         names = (*self.coordinates, *self.speeds, *(state.name for state in self.states))
-        variables = {symbol(name) for name in names} | {TIME}
+        variables = {symbol(name) for name in names} | {TIME, *self.controls}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
     def constants(self) -> list[Expr]:
@@ -107,6 +108,16 @@ class Model:
         """Every expression of forces, constraints, states and switches."""
         found = [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
         return found + [switch.value for switch in self.switches if isinstance(switch, When)]
+
+    @cached_property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The forces that have a control."""
+        return tuple(force for force in self.forces if isinstance(force, Actuator))
+
+    @cached_property
+    def controls(self) -> tuple[Expr, ...]:
+        """The symbols of their controls."""
+        return tuple(actuator.control for actuator in self.actuators)
 
     @property
     def holding(self) -> tuple[Constraint, ...]:

@@ -192,7 +192,7 @@ class Automaton:
 
     def simulation(self, q0: Any = None, u0: Any = None, **given: Any) -> StagedSimulation:
         """A `Simulation` that moves by the equations of the mode it is in; it takes the same arguments."""
-        inputs = read_inputs(given.get("tau"), self.dynamics.equations)
+        inputs = read_inputs(given.get("tau"), self.dynamics.equations, given.get("controls"))
         if inputs.continuous is not None:
             raise TypeError(
                 "automaton: tau is a function of t, q, u, which modes with fewer speeds cannot call. Give expressions "

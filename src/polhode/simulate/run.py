@@ -24,6 +24,7 @@ def simulate(
     t_end: float | None = None,
     *,
     tau: Any = None,
+    controls: Any = None,
     p: Any = None,
     method: str = "dop853",
     step: float | None = None,
@@ -44,7 +45,8 @@ def simulate(
                With a row for each of many states, use `simulate_many`
     z0       : states that are not motion, likewise; where the model starts them where nothing is given
     tau      : forces on the speeds: an array, numbers and expressions of q, u, t by name, a function
-               of t, q, u, or a `Sampled` controller
+               of t, q, u, or a `Sampled` controller; actuators may be named beside speeds
+    controls : of actuators alone: an array, or numbers and expressions by name
     p        : values of parameters that were not compiled in
     method   : "dop853", "dopri5", adaptive; "rodas5p", adaptive for stiff systems; "rk4",
                "midpoint", "euler" (semi-implicit), of a fixed step; "moreau", time-stepping with a fixed step
@@ -66,7 +68,7 @@ def simulate(
         if t_end == np.inf and output is None:
             output = "steps"
     found = simulated(
-        dynamics, t_end, output, reacting, progress, q0=q0, u0=u0, z0=z0, tau=tau, p=p,
+        dynamics, t_end, output, reacting, progress, q0=q0, u0=u0, z0=z0, tau=tau, controls=controls, p=p,
         method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0, **given,
     )  # fmt: skip
     warn(found.outcome)
@@ -101,6 +103,6 @@ def simulated(
         grid = whole_steps(grid, t0, end, step)
     movable(dynamics, "simulate")
     with watching(progress, t0, end) as seen:
-        run = Simulation(dynamics, _driven=given.get("tau") is not None, **given)
+        run = Simulation(dynamics, _driven=given.get("tau") is not None or given.get("controls") is not None, **given)
         run._integrate(end, grid, seen)
     return run.trajectory(reacting)
