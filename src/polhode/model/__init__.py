@@ -10,6 +10,7 @@ from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
 from .model import Model
+from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
 from .report import Report
 from .states import TIME, State
@@ -45,6 +46,7 @@ __all__ = [
     "MarkerWrench",
     "Model",
     "ModelError",
+    "Motor",
     "Part",
     "Potential",
     "Relation",

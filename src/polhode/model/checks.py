@@ -165,6 +165,6 @@ def check_inertias(model: Model, faults: Faults) -> None:
         m = body.mass.number
         if m is not None and m < 0:
             faults.add(f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more.")
-        elif not model.literal:
+        elif not model.literal and not body.rotor:
             for text in unphysical([body]):
                 faults.add(text)

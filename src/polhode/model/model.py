@@ -18,6 +18,7 @@ from .drives import Actuator
 from .elements import Constraint, Force
 from .errors import Faults, closest, fault
 from .implied import friction_brakes, limit_stops
+from .motors import Motor
 from .report import Report, report_on
 from .states import TIME, State
 from .switched import Brake, Stop
@@ -39,6 +40,7 @@ class Model:
     constraints : couplings, loops, rolling and other laws that hold while the machine moves
     states      : what is not motion and changes by a law of its own
     switches    : what engages and releases constraints in every simulation
+    motors      : what was said of motors; their rotors, couplings and actuators are among the others
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -54,6 +56,7 @@ class Model:
     constraints: tuple[Constraint, ...] = ()
     states: tuple[State, ...] = ()
     switches: tuple[Switch, ...] = ()
+    motors: tuple[Motor, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
