@@ -40,7 +40,8 @@ class Limbed:
     def shares(self) -> Iterator[tuple[Member, Expr]]:
         """Every body of every limb, with the share that the limb has of it; bodies without inertia are left out."""
         for limb in self.limbs:
-            for name, share in zip(limb.bodies, limb.shares, strict=True):
+            own = [*zip(limb.bodies, limb.shares, strict=True), *((name, 1) for name in limb.rotors)]
+            for name, share in own:
                 body = self.bodies[name]
                 if body.m != 0 or body.I != zeros(3, 3):
                     yield body, as_expr(share)
