@@ -229,7 +229,9 @@ class Equations:
         Reference: [NelsonQuinn, eq. 29 to 49].
         """
         if inboard is None:
-            cables = {u: motor.carrier(self.model) for motor in self.model.motors if motor.cable for u, _ in motor.drives}
+            cables = {
+                u: motor.carrier(self.model) for motor in self.model.motors if motor.cable for u, _ in motor.drives
+            }
             inboard = {b.name: cables[u] for b in self.model.bodies for u in b.joint.speeds() if u in cables}
         return transformations(self.kinematics, self.limbs, inboard)
 

@@ -116,7 +116,7 @@ class Gear(Constraint):
 
 @element
 class Differential(Constraint):
-    """Speeds whose weighted sum stays 0, as of a differential's two wheels and its cage. A model keeps it as a relation."""
+    """Speeds whose weighted sum stays 0, as of a differential's wheels and its cage. A model keeps it as a relation."""
 
     table = "differential"
     named = "differential"
@@ -127,7 +127,7 @@ class Differential(Constraint):
     def faults(self) -> Iterator[str]:
         yield from Constraint.faults(self)
         if len(self.speeds) < 2:
-            yield f'{self.what}: has {len(self.speeds)} speeds, expected two or more: {{"left_dot": 1, "right_dot": 1}}.'
+            yield f'{self.what}: has {len(self.speeds)} speeds, expected more: {{"left_dot": 1, "right_dot": 1}}.'
 
     def stands_for(self) -> Constraint:
         total = sum((symbol(name) * e for name, e in self.speeds), as_expr(0))

@@ -107,7 +107,7 @@ class Motor(Element):
         if loose and self.sums:
             yield f"{self.what}: sums joints up by {loose}, expected joints that it drives. Use drives=."
         if self.cable and (loose or self.sums):
-            yield f"{self.what}: is a cable with {loose or 'joints that it sums up'}, expected joints that it always drives."
+            yield f"{self.what}: is a cable with {loose or 'joints to sum up'}, expected joints that it always drives."
         if self.link != "gear" and self.stiffness is not None:
             yield f"{self.what}: has a clutch and a stiffness, expected one of them."
         if self.capacity is not None and self.link == "gear":
@@ -227,7 +227,7 @@ def _rate(motor: Motor, u: str, bodies: Sequence[Body], markers: Mapping[str, Ma
         axis = body.pose.R @ axis  # in the body before, at rest: hinges between turn about it
         if body.parent == WORLD:
             raise fault(
-                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= of a body "
+                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
                 f"that carries {hinge.name!r}."
             )
         body = known[body.parent]
@@ -269,15 +269,15 @@ def _transmission(motor: Motor, rates: Mapping[str, dict[str, Expr]], joints: li
         if motor.stiffness is not None:
             _yielding(motor, u, share, joints, found)
         elif motor.link == "gear":
-            found.constraints.append(Relation(name=f"{name} drives {u}", value=_sum(rates[u]) - share * rho, active=True))
+            found.constraints.append(
+                Relation(name=f"{name} drives {u}", value=_sum(rates[u]) - share * rho, active=True)
+            )
         else:
             joint = next(joint.name for joint in joints if u in joint.speeds())
             label, ends = f"{name} {joint if u == f'{joint}_dot' else u}", (u, f"{name}_dot")
             found.constraints.append(Clutch(name=label, ends=ends, ratio=share, capacity=motor.capacity, active=True))
             if motor.link != "clutch":
-                back = Clutch(
-                    name=f"{label} reversed", ends=ends, ratio=-share, capacity=motor.capacity, active=False
-                )
+                back = Clutch(name=f"{label} reversed", ends=ends, ratio=-share, capacity=motor.capacity, active=False)
                 found.constraints.append(back)
 
 
@@ -327,7 +327,9 @@ class Handle:
         place = next(i for i, motor in enumerate(self._motors) if motor.name == self.name)
         motor = self._motors[place]
         new = Motor.specs[what].made(joints, f"{motor.what}: {what}")
-        self._motors[place] = replace(motor, **{what: (*getattr(motor, what), *new)})
+        known = {"drives": motor.drives, "sums": motor.sums}
+        known[what] = (*known[what], *new)
+        self._motors[place] = replace(motor, drives=known["drives"], sums=known["sums"])
         return self
 
     def __repr__(self) -> str:

@@ -65,7 +65,9 @@ def find_limbs(kin: Kinematics, given: Mapping[str, Any] | None = None) -> Limbs
         chains = {name: _chain(name, said, bodies) for name, said in given.items()}
     many = Counter(name for chain in chains.values() for name in chain)
     if left := [name for name in bodies if name not in many]:
-        raise ValueError(f"limbs: no limb has the body {left[0]!r}, expected all bodies in one or more. Name one with it.")
+        raise ValueError(
+            f"limbs: no limb has the body {left[0]!r}, expected all bodies in one or more. Name one with it."
+        )
     found, placed = [], set()
     for name, chain in chains.items():
         own = tuple(rotor for rotor, on in rotors.items() if on in chain and rotor not in placed)

@@ -75,9 +75,7 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     bodies = {m.name: m for m in members(kin.joints)}
     chains = [tuple(bodies[name] for name in (*limb.bodies, *limb.rotors)) for limb in limbs]
     between = _between(bodies, inboard or {})
-    made = {
-        limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)
-    }
+    made = {limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)}
     own = [[(m, k) for m in chain for k in range(m.D.shape[1])] for chain in chains]  # a speed of a limb
     whole = [(l, m, k) for l, part in enumerate(own) for m, k in part]
     after1 = list(dict.fromkeys((m.name, k, None if m.parent is None else l) for l, m, k in whole))
@@ -89,7 +87,7 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     if between:
         D3 = _measured(bodies, between) @ D3
     u, last = [str(s.value) for s in kin.joints.u], tuple(str(s.value) for s in kin.u)
-    place = {entry: name for entry, name in zip(after2, u, strict=True)}
+    place = dict(zip(after2, u, strict=True))
     limb_names = [limb.name for limb in limbs]
     return Transformations(
         limbs=made,
@@ -154,7 +152,7 @@ def _between(bodies: Mapping[str, Member], inboard: Mapping[str, str]) -> dict[s
         for said in (name, start):
             if said not in bodies and said != WORLD:
                 raise KeyError(f"inboard: there is no body {said!r} that moves. {closest(said, bodies)}")
-        chain = [m for m in bodies[name].chain]
+        chain = bodies[name].chain
         names = [m.name for m in chain]
         if start not in (*names[:-1], WORLD):
             raise ValueError(f"inboard: {start!r} does not carry {name!r}, expected one of {', '.join(names[:-1])}.")
@@ -173,7 +171,7 @@ def _way(m: Member, last: Member, start: str) -> int:
             if max(map(abs, off)) < 1e-12 and last.D[:, 0] != zeros(3):
                 return way
     raise ValueError(
-        f"inboard: {last.name!r} cannot be measured from {start!r}, because its axis is not parallel to that of {m.name!r}. "
+        f"inboard: {last.name!r} cannot be measured from {start!r}: its axis is not parallel to that of {m.name!r}. "
         "Have a motor sum its joints up, build.motor(..., sums={...}), or write a constraint among their speeds."
     )
 
