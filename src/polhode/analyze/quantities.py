@@ -18,7 +18,7 @@ import numpy as np
 from polhode.compile import compile
 from polhode.equations import Equations
 from polhode.equations.dynamics import accelerations
-from polhode.equations.inputs import fresh
+from polhode.equations.inputs import inputs
 from polhode.graph import Matrix, as_expr, diff_along, jacobian, substitute, symbol, vector
 from polhode.model import TIME, Model
 
@@ -31,7 +31,7 @@ class States:
 
     q   : (k, nq), around the neutral position
     v   : (k, nu), speeds of the joints
-    tau : (k, nu), forces on them
+    tau : (k, nu + nc), forces on them, and controls of actuators
     t   : (k,)
     z   : (k, nz), states that are not motion
     p   : value of each parameter
@@ -55,7 +55,7 @@ def drawn(model: Model, k: int, seed: int, p: dict[str, float]) -> States:
             if part.quaternion:
                 q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
             first += part.nq
-    v, tau = (draw.uniform(-1, 1, (k, model.nu)) for _ in range(2))
+    v, tau = (draw.uniform(-1, 1, (k, many)) for many in (model.nu, model.nu + len(model.controls)))
     t, z = draw.uniform(0, 1, k), draw.uniform(-1, 1, (k, model.nz))
     return States(q=q, v=v, tau=tau, t=t, z=z, p=p)
 
@@ -74,7 +74,7 @@ def evaluated(eq: Equations, at: States) -> Values:
     G_, g_ = _numbers(eq, at, {"G": G, "g": substitute(v, still)}, np.zeros_like(at.v)).values()
     A = np.linalg.inv(G_)
     u = np.einsum("kij,kj->ki", A, at.v - g_)
-    tau = fresh("tau", eq)
+    tau = inputs(eq)
     last = eq.model.bodies[-1].name
     rows = eq.constraints
     parts: dict[str, Matrix] = {
@@ -93,8 +93,9 @@ def evaluated(eq: Equations, at: States) -> Values:
     if len(rows):
         parts |= {"phi": rows.phi, "psi": rows.psi, "J": rows.J, "gamma": rows.gamma}
     with suppress(ValueError):  # the others are compared all the same, and the result says what is missing
-        parts["accelerations"] = accelerations(eq, tau)
-    found = _numbers(eq, at, parts, u, tau, np.einsum("kji,kj->ki", G_, at.tau))
+        parts["accelerations"] = accelerations(eq, tau[:nu])
+    forces = np.einsum("kji,kj->ki", G_, at.tau[:, : len(v)])
+    found = _numbers(eq, at, parts, u, tau, np.hstack([forces, at.tau[:, len(v) :]]))
     return _in_joint_speeds(found, G_, A)
 
 
@@ -117,19 +118,19 @@ def _in_joint_speeds(found: Values, G: np.ndarray, A: np.ndarray) -> Values:
 def _numbers(eq: Equations, at: States, parts: dict[str, Matrix], u: np.ndarray, tau: Matrix | None = None,
              forces: np.ndarray | None = None) -> Values:  # fmt: skip
     """Compile expressions into one function and call it for all states at once."""
-    inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "t": TIME}
+    given: dict[str, Any] = {"q": eq.q, "u": eq.u, "t": TIME}
     arrays: list[Any] = [at.q, u, at.t]
     if len(eq.z):
-        inputs["z"] = eq.z
+        given["z"] = eq.z
         arrays.append(at.z)
     if tau is not None:
-        inputs["tau"] = tau
+        given["tau"] = tau
         arrays.append(forces)
     if at.p:
-        inputs["p"] = [*map(symbol, at.p)]
+        given["p"] = [*map(symbol, at.p)]
         arrays.append(np.array([*at.p.values()]))
     names = {f"y{i}": part for i, part in enumerate(parts.values())}
-    found = compile(inputs, names, name="quantities")(*arrays)
+    found = compile(given, names, name="quantities")(*arrays)
     return dict(zip(parts, found if len(parts) > 1 else [found], strict=True))
 
 

@@ -72,7 +72,8 @@ def rows_at(
 
     rows, dynamics = eq.constraints, eq.compile()
     m, program = len(rows), program_of(dynamics)
-    udot, lam = dynamics.response(q, u, tau, t=t, z=z, check=False)
+    n = len(eq.u)
+    udot, lam = dynamics.response(q, u, tau[:n], controls=tau[n:] or None, t=t, z=z, check=False)
     left = Residuals.of(dynamics.row_accelerations(q, u, udot, lam, t=t, z=z)[None])
     if far := left.furthest(np.ones(m, dtype=bool)):
         raise ValueError(

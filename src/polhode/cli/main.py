@@ -129,11 +129,15 @@ def evaluate(
     source: Deriving,
     q: Annotated[str, typer.Option("--q", help='Coordinates: "0.1, pi/2" in order, or some: "elbow=0.1".')] = "",
     u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms; those not given are 0.")] = "",
-    tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds, in the same forms.")] = "",
+    tau: Annotated[
+        str, typer.Option("--tau", help="Forces on the speeds, then controls of actuators, in the same forms.")
+    ] = "",
     z: Annotated[str, typer.Option("--z", help="States that are not motion; those not given are at their start.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
 ) -> None:
     """Evaluate the equations at a state: inertia matrix, bias, accelerations, energies."""
+    from polhode.equations.inputs import input_names
+
     from .views import evaluated, evaluation_text
 
     if not math.isfinite(t):
@@ -142,6 +146,7 @@ def evaluate(
     model = equations.model
     names = {group: [str(s.value) for s in getattr(equations, group)] for group in "quz"}
     still = [0.0] * len(names["u"])
+    driven = input_names(equations)
     starts = [state.start.number or 0.0 for state in model.states]
     found = evaluated(
         equations,
@@ -149,7 +154,7 @@ def evaluate(
         q=vector_values(q, names["q"], model.neutral().tolist(), "--q", "coordinate"),
         u=vector_values(u, names["u"], still, "--u", "speed"),
         z=vector_values(z, names["z"], starts, "--z", "state"),
-        tau=vector_values(tau, names["u"], still, "--tau", "speed"),
+        tau=vector_values(tau, driven, [0.0] * len(driven), "--tau", "speed or actuator"),
         t=t,
     )
     if source.as_json:
@@ -209,7 +214,8 @@ def simulate(
         typer.Option("--guess", help="Where to look for the rest of it, where loops close: a=-1,c=-1."),
     ] = None,
     tau: Annotated[
-        list[str] | None, typer.Option("--tau", help='A force law: "elbow_dot=-2*elbow + sin(t)"; may be repeated.')
+        list[str] | None,
+        typer.Option("--tau", help='A force or control: "elbow_dot=-2*elbow + sin(t)", "motor=0.5"; may be repeated.'),
     ] = None,
     at: Annotated[
         list[str] | None, typer.Option("--at", help='Switch at a time: "2: engage brake, latch"; may be repeated.')

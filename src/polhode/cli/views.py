@@ -144,6 +144,12 @@ def _plain(eq: Equations, simplify: bool, said: str) -> str:
     return "\n".join(lines)
 
 
+def _controls(eq: Equations, controls: list[float]) -> dict[str, Any]:
+    """Controls by actuator, where there are any."""
+    names = [actuator.name for actuator in eq.model.actuators]
+    return {"controls": dict(zip(names, controls, strict=True))} if names else {}
+
+
 def evaluated(
     equations: Equations,
     whole: Model,
@@ -159,7 +165,7 @@ def evaluated(
     Accelerations are those of the machine with its constraints; `whole` is the model of the file.
     """
     from polhode.equations.dynamics import accelerations
-    from polhode.equations.inputs import fresh
+    from polhode.equations.inputs import inputs
     from polhode.graph import evaluate
 
     _check_quaternions(equations, q)
@@ -169,13 +175,15 @@ def evaluated(
         raise ValueError(f'No value for the parameters {", ".join(missing)}. Give --p "{missing[0]}=...".')
     eq = equations
     given |= dict(zip(eq.z, z, strict=True))
+    nu, drive = len(eq.u), inputs(eq)
+    given |= dict(zip(eq.controls, tau[nu:], strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
     if names_of(eq.model):
         found["udot"], found["constraints"] = rows_at(eq, q, u, tau, t, z)
     else:
-        force = fresh("tau", eq)
-        found["udot"] = evaluate(accelerations(eq, force), given | dict(zip(force, tau, strict=True))).tolist()
+        given |= dict(zip(drive, tau, strict=True))
+        found["udot"] = evaluate(accelerations(eq, drive[:nu]), given).tolist()
     found |= constraint_lists(eq.model, whole)
     found["statement"] = statement(eq.model, whole, "udot is that of the machine with them.")
     found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
@@ -187,7 +195,12 @@ def evaluated(
             "zdot": evaluate(eq.z_dot, given).tolist(),
         }
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
-    return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau} | found
+    return (
+        head
+        | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau[:nu]}
+        | _controls(eq, tau[nu:])
+        | found
+    )
 
 
 def _check_quaternions(equations: Equations, q: list[float]) -> None:

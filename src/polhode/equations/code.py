@@ -18,7 +18,7 @@ from polhode.model import TIME
 from . import native
 from .dynamics import Dynamics, accelerations
 from .equations import Equations
-from .inputs import fresh
+from .inputs import inputs
 from .slopes import slope_rows
 
 WORK = ("input", "own", "losses", "constraints")  # whose work is counted, where there is any
@@ -39,7 +39,8 @@ class Code:
     slopes    : (t, x, dx, lam, tau, p) -> derivatives, see there; None where there are none
 
     constraints : those among the speeds; held : these and the embedded ones, in the speeds of the joints
-    laws        : expressions of q, u, t and parameters for some of the inputs tau, by speed
+    tau         : inputs: a force for each speed, then the controls of actuators
+    laws        : expressions of q, u, t and parameters for some of them, by speed or control
     work        : whose work is counted in w, of WORK
     stepping    : whether accelerations are those of a step of size h, the last entry of p, in which dampers of the
                   joints act by the new speeds: (M + h D) udot = Q + tau - c + J^T lam
@@ -54,17 +55,17 @@ class Code:
         self.candidates = eq.candidates if wired is None else candidates(eq.kinematics, wired)
         self.constraints = eq.rows if wired is None else joined(eq.constraints, self.candidates.rows)
         self.base, self.held = _in_joints(eq, self.constraints, wired)
-        self.tau = fresh("tau", eq)
+        self.tau = inputs(eq)
         self._folded: dict[Expr, Expr] = dict(dynamics.values)
-        speeds = dict(zip(eq.u, self.tau, strict=True))
-        tau = substitute(self.tau, {speeds[u]: law for u, law in self.laws.items()})
+        self._folded |= {s: substitute(law, dynamics.values) for s, law in self.laws.items() if s in eq.model.controls}
+        tau = self.forces
         # each once: with the speeds of the joints, what is held is what is among the speeds
         rows = acting(self.constraints)
         if wired is not None and not rows.moving:  # what is wired later may move
             rows = rows._replace(moving=(as_expr(0),) * len(self.constraints))
         self._acting = rows
         self._closing = rows if self.held is self.constraints else acting(self.held)
-        powers = _powers(eq, tau if driven or laws else None)
+        powers = _powers(eq, tau if driven or laws or len(eq.controls) else None)
         losses = ("losses",) if eq.model.candidates else ()
         self.work = (*powers, *losses, *(("constraints",) if rows.moving or wired is not None else ()))
         self.x = vector([*eq.q, *eq.u, *eq.z, *(symbol(f"work of {name}") for name in self.work)])
@@ -73,6 +74,14 @@ class Code:
 
         self._sizes = (len(carried), len(rows.moving))
         self._parts, self._D, self._powers = (tau, carried, rows), D, powers
+
+    @property
+    def forces(self) -> Matrix:
+        """The forces on the speeds from outside, with their laws, (nu,)."""
+        places = dict(zip(self.equations.u, self.tau, strict=False))
+        laws = {places[u]: law for u, law in self.laws.items() if u in places}
+        found: Matrix = substitute(self.tau[: len(self.equations.u)], laws)
+        return found
 
     # native code, each part made when it is first needed
 
@@ -242,7 +251,7 @@ def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:
     """The power of the inputs, and of the model's own forces that have no potential."""
     found = {}
     if tau is not None and len(eq.u):
-        found["input"] = eq.u @ tau
+        found["input"] = eq.u @ tau + eq.actuator_power
     if eq.own_power != 0:
         found["own"] = eq.own_power
     return found

@@ -12,7 +12,7 @@ from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vecto
 from polhode.model import TIME
 from polhode.model.errors import closest, listed
 
-from .inputs import fresh
+from .inputs import fresh, inputs
 from .later import later
 from .parameters import Call, parameter_values
 from .response import Acceleration, Response, impulse, respond
@@ -27,7 +27,7 @@ class Dynamics:
     Arrays have shape (..., n): leading dimensions are a batch. Every call takes
     out= and threads=. Where the equations have parameters, pass p={"m": 2.0} or
     an array in the order of `parameters`; where they depend on time, t=; where the model has states
-    that are not motion, z=.
+    that are not motion, z=; where it has actuators, controls={"motor": 0.5} or an array in their order, 0 without.
 
     equations  : what was compiled
     values     : of the parameters folded into the code
@@ -53,11 +53,16 @@ class Dynamics:
         used = [s for s in map(symbol, self.parameters) if s in found]
         z = self.equations.z
         timed, stated = TIME in found, any(s in found for s in z)
+        controls = self.equations.controls
+        commanded = "tau" not in inputs and any(s in found for s in controls)
         extra = ({"t": TIME} if timed else {}) | ({"z": z} if stated else {}) | ({"p": vector(used)} if used else {})
+        extra |= {"controls": controls} if commanded else {}
         made = compile(inputs | extra, {name: whole}, target=self.target, name=name)
-        if not self.parameters and not self.timed and not len(z):
+        if not self.parameters and not self.timed and not len(z) and not len(controls):
             return made
-        return Call(made, timed, stated, tuple(str(s.value) for s in used), self.parameters)
+        names = tuple(str(s.value) for s in used)
+        actuators = tuple(actuator.name for actuator in self.equations.model.actuators)
+        return Call(made, timed, stated, names, self.parameters, actuators, commanded, "tau" in inputs)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -91,8 +96,8 @@ class Dynamics:
     def tree_dynamics(self) -> Any:
         """udot(q, u, tau) of the bare tree, without constraints: M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
-        tau = fresh("tau", eq)
-        return self._compile("forward_dynamics", {"q": eq.q, "u": eq.u, "tau": tau}, accelerations(eq, tau))
+        given = {"q": eq.q, "u": eq.u, "tau": inputs(eq)}
+        return self._compile("forward_dynamics", given, accelerations(eq, given["tau"][: len(eq.u)]))
 
     def response(self, q: Any, u: Any, tau: Any, active: Iterable[str] | None = None, **options: Any) -> Any:
         """Accelerations and reactions at once, (..., nu) and (..., m); see `forward_dynamics` and `reactions`."""

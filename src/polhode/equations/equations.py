@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
 from polhode.formulations.kane import Kane, reaction
+from polhode.formulations.quasicoordinate import Limbs, Transformations, find_limbs, transformations
 from polhode.graph import (
     Expr,
     Matrix,
@@ -93,6 +94,11 @@ class Equations:
         return self.kinematics.z_dot
 
     @property
+    def controls(self) -> Matrix:
+        """The controls of actuators, (nc,), symbols."""
+        return vector(self.model.controls)
+
+    @property
     def t(self) -> Expr:
         """Time."""
         return TIME
@@ -156,9 +162,23 @@ class Equations:
 
     @cached_property
     def own_power(self) -> Expr:
-        """Power of the model's forces that have no potential: u . Q + dV_el/dt."""
+        """Power of the model's forces that have no potential: u . Q + dV_el/dt, without that of actuators."""
         power: Expr = self.u @ self.Q if len(self.u) else as_expr(0)
-        return power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
+        return power - self.actuator_power + diff_along(self.elastic, [*self.q], [*self.kinematics.q_dot])
+
+    @cached_property
+    def actuator_power(self) -> Expr:
+        """Power of the actuators: the force of each by the rate that it acts along."""
+        kin, total = self.kinematics, as_expr(0)
+        for actuator in self.model.actuators:
+            rate = as_expr(0)
+            for speed, share in actuator.along:
+                rate = rate + share * kin.named_speed(speed)
+            if actuator.marker is not None:
+                V = kin.velocity(actuator.marker, "marker")
+                rate = rate + actuator.push @ V.v + actuator.twist @ V.w
+            total = total + substitute(actuator.value, kin.quasi) * substitute(rate, kin.quasi)
+        return total
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
@@ -170,7 +190,7 @@ class Equations:
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
         guards = [switch.value for switch in self.model.switches if isinstance(switch, When)]
         found |= free_symbols([substitute(e, self.kinematics.quasi) for e in guards])
-        return tuple(sorted(found - {*self.q, *self.u, *self.z, TIME}, key=lambda s: str(s.value)))
+        return tuple(sorted(found - {*self.q, *self.u, *self.z, *self.controls, TIME}, key=lambda s: str(s.value)))
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -191,6 +211,29 @@ class Equations:
     def kane(self) -> Kane:
         """Partial velocities and generalised forces, in the speeds of these equations."""
         return Kane(kinematics=self.kinematics)
+
+    @cached_property
+    def limbs(self) -> Limbs:
+        """The limbs of the machine, with their shares of the bodies they have in common; prints as a list.
+
+        Reference: [NelsonQuinn, eq. 38 to 41].
+        """
+        return self.terms.limbs or find_limbs(self.kinematics.joints)  # type: ignore[return-value]
+
+    def transformations(self, inboard: Mapping[str, str] | None = None) -> Transformations:
+        """From the speeds to the absolute angular velocities of all limbs: C_0^R, D_0, D_1, D_2 and D_3, which print.
+
+        inboard : bodies whose angle is measured from a body further in than the one before, by name; its axes must be
+                  parallel. None for those that motors drive by cables
+
+        Reference: [NelsonQuinn, eq. 29 to 49].
+        """
+        if inboard is None:
+            cables = {
+                u: motor.carrier(self.model) for motor in self.model.motors if motor.cable for u, _ in motor.drives
+            }
+            inboard = {b.name: cables[u] for b in self.model.bodies for u in b.joint.speeds() if u in cables}
+        return transformations(self.kinematics, self.limbs, inboard)
 
     def reaction(self, name: str, axes: str = "marker") -> Matrix:
         """What a joint exerts on its body, (6,), moment about the body's origin first, in its axes or the "world"'s.

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from polhode.formulations import Terms, denoc, kane, lagrange, poincare
+from polhode.formulations import Terms, denoc, kane, lagrange, poincare, quasicoordinate
 from polhode.formulations.kane import recombined, suggest_speeds
 from polhode.formulations.projection import projected
+from polhode.formulations.quasicoordinate import find_limbs
 from polhode.graph import free_symbols
 from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Model
 
 from .equations import Equations
 
-IN_JOINTS = {"poincare": poincare.terms, "lagrange": lagrange.terms, "denoc": denoc.terms}  # of the joints' speeds
+IN_JOINTS: dict[str, Callable[..., Terms]] = {  # of the joints' speeds
+    "poincare": poincare.terms,
+    "lagrange": lagrange.terms,
+    "denoc": denoc.terms,
+    "quasicoordinate": quasicoordinate.terms,
+}
 METHODS = (*IN_JOINTS, "kane")
 READABLE = 3  # moving bodies; equations of more, in numbers, are not for reading
 WAYS: dict[str, Callable[[Motion], Terms]] = {"substitution": kane.terms, "recombination": recombined}
@@ -25,31 +31,36 @@ def formulate(
     method: str | None = None,
     *,
     speeds: Mapping[Any, Any] | str | None = None,
-    embed: bool | Iterable[str] = False,
+    embed: bool | Iterable[str] | None = None,
     independent: Sequence[str] | None = None,
     embed_by: str = "substitution",
+    limbs: Mapping[str, Any] | None = None,
 ) -> Equations:
     """Derive the equations of motion of a model.
 
-    method : "poincare", "denoc", "lagrange" or "kane". None takes "kane" where one of
-             the options below is given; "denoc", the fastest, for more than three moving
-             bodies that are all numbers; and "poincare", the most readable, for others.
-             "lagrange" starts from the rates of the coordinates, the others from the
-             speeds of the joints.
+    method : "poincare", "denoc", "lagrange", "quasicoordinate" or "kane". None takes "kane"
+             where one of the options below is given; "denoc", the fastest, for more than
+             three moving bodies that are all numbers; and "poincare", the most readable,
+             for others. "lagrange" starts from the rates of the coordinates, the others from
+             the speeds of the joints.
 
     speeds      : generalised speeds, {"u1": expression linear in the model's own}, or
                   "suggested"; None for those that the method starts from
-    embed       : names of constraints to embed, or True for all
+    embed       : names of constraints to embed, True for all, False for none. None is what the method does by
+                  itself: "quasicoordinate" embeds the transmissions of motors, others nothing
     independent : names of the speeds that stay; None chooses well-conditioned ones
     embed_by    : by "kane" only: "substitution", before partial velocities are formed, or
                   "recombination" of the unconstrained equations
+    limbs       : by "quasicoordinate" only: names of limbs, with the last body of each; None finds them
 
     "kane" puts the speeds in the velocities, and is the shortest to read; the others are
     projected: M' = G^T M G with v = G u + g.
     """
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
-    chosen = speeds is not None or embed is not False or independent is not None or embed_by != "substitution"
+    if method is None and limbs is not None:
+        method = "quasicoordinate"
+    chosen = speeds is not None or embed not in (None, False) or independent is not None or embed_by != "substitution"
     if method is None:
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
@@ -58,14 +69,42 @@ def formulate(
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
     if embed_by != "substitution" and method != "kane":
         raise ValueError(f'embed_by= is for method="kane", found {method!r}: other methods project.')
+    if limbs is not None and method != "quasicoordinate":
+        raise ValueError(f'limbs= is for method="quasicoordinate", found {method!r}, which knows none.')
     if isinstance(speeds, str):
         if speeds != "suggested":
             raise ValueError(f'speeds={speeds!r:.60}: expected names with expressions, or "suggested".')
         speeds = suggest_speeds(model).speeds
+    if embed is None:
+        trains = method == "quasicoordinate" and speeds is None and independent is None
+        embed, independent = driven(model) if trains else (False, independent)
     joints = derive(model, rates=method == "lagrange")
     kin = generalised(joints, speeds, embed, independent)
-    terms = WAYS[embed_by](kin) if method == "kane" else projected(IN_JOINTS[method](joints), kin)
+    if method == "kane":
+        terms = WAYS[embed_by](kin)
+    else:
+        own = {} if limbs is None else {"limbs": find_limbs(joints, limbs)}
+        terms = projected(IN_JOINTS[method](joints, **own), kin)
     return Equations(model=model, method=method, terms=terms)
+
+
+def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
+    """The transmissions of motors that always hold, and the speeds that stay where they are embedded: those of rotors.
+
+    Reference: [NelsonQuinn, eq. 40, 48].
+    """
+    names, turned = [], []
+    for motor in model.motors:
+        if motor.link == "gear" and motor.stiffness is None:
+            own = [u for u, _ in motor.drives] if motor.turns else [u for u, _ in motor.drives[1:]]
+            names += [f"{motor.name} drives {u}" for u in own]
+            turned += own
+            if motor.sums and motor.turns:
+                names.append(f"{motor.name} pulls")
+                turned.append(motor.sums[-1][0])
+    if not names or len(set(turned)) < len(turned):  # a joint that two motors turn: chosen by its numbers
+        return names or False, None
+    return names, [u for u in model.speeds if u not in turned]
 
 
 def _suited(model: Model) -> str:

@@ -118,8 +118,7 @@ class ModeProgram(Program):
     def _pushed(self) -> Matrix:
         """Forces from outside and of what slides, on the speeds of the joints."""
         whole = self.whole_program
-        speeds = dict(zip(whole.equations.u, whole.tau, strict=True))
-        total = substitute(whole.tau, {speeds[u]: law for u, law in whole.laws.items()})
+        total = whole.forces
         for i, lam in self._sliding.items():
             total = total + whole.constraints.J[i] * lam
         found: Matrix = self._seen(total)

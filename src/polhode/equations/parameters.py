@@ -18,17 +18,32 @@ if TYPE_CHECKING:
 class Call:
     """A compiled function of a mechanism that has parameters or states, or depends on time.
 
-    Takes t=, z= and p= by name, also where this function needs none of them.
+    Takes t=, z=, p= and controls= by name, also where this function needs none of them.
+
+    actuators : those of the model; commanded : whether their controls are an input of their own; driven : whether
+                they are the last entries of tau, the last argument
     """
 
-    __slots__ = ("function", "known", "stated", "timed", "used")
+    __slots__ = ("actuators", "commanded", "driven", "function", "known", "stated", "timed", "used")
 
     def __init__(
-        self, function: Function, timed: bool, stated: bool, used: tuple[str, ...], known: tuple[str, ...]
-    ) -> None:
+        self, function: Function, timed: bool, stated: bool, used: tuple[str, ...], known: tuple[str, ...],
+        actuators: tuple[str, ...] = (), commanded: bool = False, driven: bool = False,
+    ) -> None:  # fmt: skip
         self.function, self.timed, self.stated, self.used, self.known = function, timed, stated, used, known
+        self.actuators, self.commanded, self.driven = actuators, commanded, driven
 
-    def __call__(self, *args: Any, p: Any = None, t: Any = None, z: Any = None, **options: Any) -> Any:
+    def __call__(
+        self, *args: Any, p: Any = None, t: Any = None, z: Any = None, controls: Any = None, **options: Any
+    ) -> Any:
+        if controls is not None or (self.actuators and (self.commanded or self.driven)):
+            values = control_values(self.function.name, controls, self.actuators)
+            if self.commanded:
+                options["controls"] = values
+            elif self.driven and "tau" in options:
+                options["tau"] = joined(options["tau"], values)
+            elif self.driven and args:
+                args = (*args[:-1], joined(args[-1], values))
         if self.timed:
             if t is None:
                 raise ValueError(f"{self.function.name} depends on time. Give t=...")
@@ -46,7 +61,35 @@ class Call:
         return repr(self.function)
 
 
-def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...]) -> Any:
+def control_values(call: str, controls: Any, actuators: tuple[str, ...]) -> Any:
+    """Controls as one array (..., nc), from a mapping or an array; 0 for those that are not given."""
+    import numpy as np
+
+    if not actuators and controls is not None:
+        raise ValueError(f"{call}: the model has no actuators, found controls. Leave them out.")
+    given = dict.fromkeys(actuators, 0.0)
+    if controls is None:
+        return np.zeros(len(actuators))
+    if not isinstance(controls, Mapping):
+        return ordered(call, controls, actuators, actuators, "controls")
+    for key, value in controls.items():
+        if key not in given:
+            raise KeyError(f"{call}: there is no actuator {key!r}. {closest(key, actuators)}")
+        given[key] = value
+    return ordered(call, given, actuators, actuators, "controls")
+
+
+def joined(tau: Any, controls: Any) -> Any:
+    """Forces and controls as one array, over the same batch."""
+    import numpy as np
+
+    tau = np.asarray(tau, dtype=float)
+    lead = np.broadcast_shapes(tau.shape[:-1], controls.shape[:-1])
+    parts = [np.broadcast_to(a, (*lead, a.shape[-1])) for a in (tau, controls)]
+    return np.concatenate(parts, axis=-1)
+
+
+def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...], what: str = "p") -> Any:
     """The parameters that a call uses as one array (..., n), from a mapping or an array of all that are known."""
     import numpy as np
 
@@ -55,10 +98,12 @@ def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...]) ->
             found = np.asarray(p, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(
-                f'{call}: p is {p!r:.60}, expected numbers, in an array or by name: {{"m": 2.0}}.'
+                f'{call}: {what} is {p!r:.60}, expected numbers, in an array or by name: {{"m": 2.0}}.'
             ) from None
         if found.ndim == 0 or found.shape[-1] != len(known):
-            raise ValueError(f"{call}: p has shape {found.shape}, expected {len(known)} values last: {listed(known)}.")
+            raise ValueError(
+                f"{call}: {what} has shape {found.shape}, expected {len(known)} values last: {listed(known)}."
+            )
         found = found[..., [known.index(name) for name in used]]
     else:
         given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
@@ -72,7 +117,9 @@ def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...]) ->
         found = _stacked(call, used, [given[name] for name in used])
     for name, column in zip(used, np.moveaxis(found, -1, 0), strict=True):
         if not np.isfinite(column).all():
-            raise ValueError(f"{call}: parameter {name!r} is NaN or infinite, expected a number.")
+            raise ValueError(
+                f"{call}: {'parameter' if what == 'p' else what} {name!r} is NaN or infinite, expected a number."
+            )
     return found
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .parameters import Call, ordered
+from .parameters import Call, control_values, joined, ordered
 from .warning import ConstraintWarning, warn_caller
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class Acceleration:
 
 def respond(
     dynamics: Dynamics, name: str, q: Any, u: Any, tau: Any, active: Active = None, *, t: Any = None, z: Any = None,
-    p: Any = None, threads: int = 1, check: bool = True,
+    p: Any = None, controls: Any = None, threads: int = 1, check: bool = True,
 ) -> Pair:  # fmt: skip
     """Accelerations, (..., nu), and reactions, (..., m)."""
-    at = _States.read(dynamics, name, q, u, tau, z, t, p, active)
+    at = _States.read(dynamics, name, q, u, tau, z, t, p, active, controls)
     if not len(at.program.held):
-        return at.shaped(at.call(dynamics.tree_dynamics, at.tau)), np.zeros((*at.lead, 0))
+        return at.shaped(at.driven(dynamics.tree_dynamics)), np.zeros((*at.lead, 0))
     udot, lam = at.each(lambda program, t, x, tau, p: program.respond(t, x, tau, p, at.active), threads)
     if check and len(at.program.constraints) and not at.warn_of_state(speeds=True):
         at.warn_of_accelerations(udot, lam)
@@ -112,7 +112,7 @@ class _States:
     """The states of a call, checked, a row each.
 
     lead : shape of the batch
-    t    : (k,); x : (k, n), coordinates, speeds and states beside motion; tau : (k, nu)
+    t    : (k,); x : (k, n), coordinates, speeds and states beside motion; tau : (k, nu + nc), with controls
     p    : (np,), or (k, np)
     """
 
@@ -127,8 +127,9 @@ class _States:
 
     @classmethod
     def read(
-        cls, dynamics: Dynamics, name: str, q: Any, u: Any, tau: Any, z: Any, t: Any, p: Any, active: Active
-    ) -> _States:
+        cls, dynamics: Dynamics, name: str, q: Any, u: Any, tau: Any, z: Any, t: Any, p: Any, active: Active,
+        controls: Any = None,
+    ) -> _States:  # fmt: skip
         from .program import program_of
 
         eq, program = dynamics.equations, program_of(dynamics)
@@ -138,6 +139,9 @@ class _States:
             raise ValueError(f"{name} depends on time. Give t=...")
         given = {"q": (q, eq.q), "u": (u, eq.u), "tau": (tau, eq.u), "z": (np.zeros(0) if z is None else z, eq.z)}
         arrays = [_numbers(name, what, a, [str(s.value) for s in of]) for what, (a, of) in given.items()]
+        if controls is not None or len(eq.controls):
+            actuators = tuple(actuator.name for actuator in eq.model.actuators)
+            arrays[2] = joined(arrays[2], control_values(name, controls, actuators))
         times = _numbers(name, "t", 0.0 if t is None else t, None)
         values = ordered(name, p, dynamics.parameters, dynamics.parameters)
         shapes = {what: a.shape[:-1] for what, a in zip((*given, "p"), (*arrays, values), strict=True)}
@@ -191,6 +195,15 @@ class _States:
             found = function(q[0], u[0], *(a[0] for a in more), **extra)
             return found[None]
         found = function(q, u, *more, **extra)
+        return found
+
+    def driven(self, function: Any) -> np.ndarray:
+        """A call of the dynamics at (q, u, tau), with the controls."""
+        nu = len(self.program.equations.u)
+        if self.tau.shape[1] == nu:
+            return self.call(function, self.tau)
+        (q, u, z), tau = self.parts, self.tau
+        found: np.ndarray = function(q, u, tau[:, :nu], controls=tau[:, nu:], t=self.t, z=z, p=self.p)
         return found
 
     def shaped(self, rows: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from polhode.graph import Expr, Matrix, substitute
 from polhode.kernels.rows import FLOOR
 
 from .dynamics import accelerations
-from .inputs import fresh
+from .inputs import inputs
 from .native import bodies
 from .parameters import parameter_values
 
@@ -75,20 +75,20 @@ def c_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: str =
 
 def _compiled(eq: Equations, values: Mapping[Any, Any] | None, target: str) -> Function:
     """The function (q, u, tau, t, z, p) -> terms, (z and p where there are any)."""
-    tau, rows = fresh("tau", eq), eq.constraints
+    tau, rows = inputs(eq), eq.constraints
     outputs: dict[str, Matrix] = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     if _has_rows(eq):
         outputs |= {"J": rows.J, "gamma": rows.gamma, "phi": rows.phi, "psi": rows.psi, "reference": rows.reference}
     else:
-        outputs["udot"] = accelerations(eq, tau)
+        outputs["udot"] = accelerations(eq, tau[: len(eq.u)])
     outputs |= {"qdot": eq.kinematics.q_dot} | ({"zdot": eq.z_dot} if len(eq.z) else {})
     folded = parameter_values(eq, values or {})
     left = _left(eq, folded)
-    inputs: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
-    inputs |= ({"z": eq.z} if len(eq.z) else {}) | ({"p": left} if left else {})
+    given: dict[str, Any] = {"q": eq.q, "u": eq.u, "tau": tau, "t": eq.t}
+    given |= ({"z": eq.z} if len(eq.z) else {}) | ({"p": left} if left else {})
     if folded:
         outputs = {name: substitute(part, folded) for name, part in outputs.items()}
-    return compile(inputs, outputs, target=target, name=f"dynamics_{_name(eq)}")
+    return compile(given, outputs, target=target, name=f"dynamics_{_name(eq)}")
 
 
 def _has_rows(eq: Equations) -> bool:
@@ -177,7 +177,11 @@ def _about(eq: Equations, made: Function, note: str) -> str:
     """What the docstring of a module says: the form, and the order of entries."""
     rows = eq.constraints.labels if _has_rows(eq) else ()
     form = "M udot + c = Q + tau + J^T lam, J udot + gamma = 0" if rows else "M udot + c = Q + tau"
-    order = {p.name: [str(s.value) for s in p.entries] for p in made.inputs if p.name not in ("tau", "t")}
+    order = {
+        p.name: [str(s.value) for s in p.entries]
+        for p in made.inputs
+        if p.name != "t" and (p.name != "tau" or len(eq.controls))
+    }
     order |= {"lam": list(rows)} if rows else {}
     lines = [f"{name} = [{', '.join(entries)}]" for name, entries in order.items()]
     head = [f"Equations of motion of {eq.model.name!r}, {form}, qdot = N u.", *(["", note] if note else [])]
@@ -208,7 +212,7 @@ $source
 $solver"""
 
 _SOLVED = """
-    right = found["forces"] + tau - found["bias"]
+    right = found["forces"] + np.asarray(tau)[..., : found["forces"].shape[-1]] - found["bias"]
     found["udot"], found["lam"] = np.empty(right.shape), np.empty(found["gamma"].shape)
     parts = [found["mass_matrix"], right, *(found[name] for name in ("J", "gamma", "reference"))]
     for k in np.ndindex(*lead):

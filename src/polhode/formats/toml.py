@@ -24,6 +24,7 @@ from polhode.model import (
     named,
 )
 from polhode.model.builder import GRAVITY
+from polhode.model.drives import CONTROL
 from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
 from polhode.spatial import Inertia
@@ -39,7 +40,7 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 
 
 _TABLES = {  # array of tables: (required keys, other keys)
-    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", *_TURNED}),
+    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", "rotor", *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
     "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
@@ -94,7 +95,7 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        self._variables(build, _names(data.get("state")))
+        self._variables(build, _names(data.get("state")), _names(data.get("actuator")), _names(data.get("motor")))
         self._defined(data, "definitions")
         for kind in ELEMENTS.values():
             for table in self._tables(data, kind.table):
@@ -148,8 +149,8 @@ class _Reader(Values):
                 continue
             self._declare(name, self.either(TIME, self.quantity, value, f"{what} {name!r}"))
 
-    def _variables(self, build: Builder, states: list[str]) -> None:
-        """Let expressions use coordinates, speeds, states and time from here on."""
+    def _variables(self, build: Builder, states: list[str], actuators: list[str], motors: list[str]) -> None:
+        """Let expressions use coordinates, speeds, states, controls and time from here on."""
         taken = {name for name in self.names if f"p.{name}" in self.names}
         if not self.complete:
             self.names = _Unchecked(self.names)
@@ -168,6 +169,12 @@ class _Reader(Values):
                 self.faults.add(f"State {name!r}: that name is taken by a symbol or constant. Rename one of them.")
             elif printable(name):
                 self.names[name] = self.names[f"z.{name}"] = symbol(name)
+        for name in (*actuators, *motors):
+            control = CONTROL.format(name)
+            self.names.setdefault(control, symbol(control))
+        for name in motors:
+            self.names.setdefault(name, symbol(name))
+            self.names.setdefault(f"{name}_dot", symbol(f"{name}_dot"))
         self.names[TIME.value] = TIME
 
     # tables and their keys
@@ -209,6 +216,8 @@ class _Reader(Values):
             com=self.either(zero, self.vector, table.get("com", _ORIGIN), f"{what}: com"),
             inertia=self.either(zero, self.inertia, table.get("inertia", [0, 0, 0]), f"{what}: inertia"),
         )
+        if self.flag(table, "rotor", what, False):
+            build.bodies[-1] = replace(build.bodies[-1], rotor=True)
         if welded is not None:
             with self.faults.caught():
                 build.bodies[-1] = replace(build.bodies[-1], welded=self._welded(welded, f"{what}: welded"))

@@ -52,6 +52,10 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
             return read.vector(value, f"{what}: {key}")
         case "flag":
             return value
+        case "weights":
+            if not isinstance(value, dict):
+                raise fault(f"{what}: {key} is {value!r:.60}, expected names with numbers: {{ hip_dot = 1 }}.")
+            return {name: read.quantity(e, f"{what}: {key} of {name!r}") for name, e in value.items()}
         case "axis":
             return value if isinstance(value, str) else read.nested(value, f"{what}: {key}", 1)
     return read.word(table, key, what)
@@ -63,7 +67,7 @@ def element_table(part: Element) -> dict[str, Any]:
     contents = part.held()
     for name, spec in part.specs.items():
         value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
-        usual = spec.kind in ("axis", "flag") and value == spec.usual
+        usual = (spec.kind in ("axis", "flag") and value == spec.usual) or (spec.kind == "weights" and not value)
         if spec.belongs(contents) and not usual and not (spec.optional and value is None):
-            row[spec.key or name] = list(value) if spec.args else value
+            row[spec.key or name] = dict(value) if spec.kind == "weights" else list(value) if spec.args else value
     return row

@@ -58,6 +58,7 @@ class Projection:
             forces=self.forces,
             convective=self.convective,
             inverse=None if self.terms.inverse is None else partial(self.inverse, self.terms.inverse),
+            limbs=self.terms.limbs,
         )
 
     @cached_property

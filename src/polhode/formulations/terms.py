@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polhode.graph import Matrix
 from polhode.kinematics import Motion
@@ -22,6 +23,7 @@ class Terms:
     inverse    : where there is a recursion, M udot + velocity + gravity for a given udot
     forward    : where there is one, the udot for given generalised forces; a second argument, (nu,), is inertia
                  beside the armatures
+    limbs      : of "quasicoordinate", which the machine was divided into
     """
 
     kinematics: Motion
@@ -32,6 +34,7 @@ class Terms:
     convective: Callable[[], Matrix]
     inverse: Callable[[Matrix], Matrix] | None = None
     forward: Callable[..., Matrix] | None = None
+    limbs: tuple[Any, ...] | None = None
 
 
 SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc")}  # one function for two methods

@@ -10,6 +10,7 @@ from polhode.graph import Expr, Matrix, cross, matrix, symbol, vector, zeros
 from polhode.model import WORLD, Joint, Model, ModelError, Part
 from polhode.model.algebra import coordinates, rank, twists
 from polhode.model.body import Body
+from polhode.model.drives import acted
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
@@ -196,7 +197,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
     rates : split every joint into single columns, so that the speeds are the
             rates of the coordinates (Lagrange's choice V = I)
     """
-    merged = model.merged()
+    merged = acted(model.merged())
     links: list[Link] = []
     carriers: dict[str, int] = {}
     q: list[Expr] = []

@@ -4,11 +4,13 @@ from .body import WORLD, Body, Marker
 from .builder import Builder
 from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
 from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
+from .drives import Actuator
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
 from .model import Model
+from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
 from .report import Report
 from .states import TIME, State
@@ -18,6 +20,7 @@ from .switches import At, When, at, when
 __all__ = [
     "TIME",
     "WORLD",
+    "Actuator",
     "At",
     "Body",
     "Brake",
@@ -43,6 +46,7 @@ __all__ = [
     "MarkerWrench",
     "Model",
     "ModelError",
+    "Motor",
     "Part",
     "Potential",
     "Relation",

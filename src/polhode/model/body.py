@@ -21,6 +21,7 @@ class Body:
     mass, com, inertia : the inertia (3, 3) is about the centre of mass, in the
               axes of the body
     welded  : inertia, about the body's origin, of what was merged into it
+    rotor   : whether it is a rotor, whose inertia is about its axis alone: the rest belongs to what carries it
     """
 
     name: str
@@ -31,6 +32,7 @@ class Body:
     com: Matrix
     inertia: Matrix
     welded: Inertia = field(default_factory=Inertia.zero)
+    rotor: bool = False
 
     @property
     def total(self) -> Inertia:

@@ -15,6 +15,7 @@ from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
 from .joint import Joint
 from .model import Model
+from .motors import Handle, Motor, expanded, resolved
 from .states import State
 from .switches import Names, Switch
 from .switches import at as switch_at
@@ -54,6 +55,7 @@ class Builder:
         self.states: list[State] = []
         self.switches: list[Switch] = []
         self.short: list[Element] = []  # what was said and stands for something else
+        self.motors: list[Motor] = []
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
@@ -135,8 +137,8 @@ class Builder:
         if kind is None:
             raise AttributeError(f"Builder has no {name!r}. {closest(name, self.__dir__())}")
 
-        def method(*args: Any, **given: Any) -> None:
-            self.add(kind, *args, **given)
+        def method(*args: Any, **given: Any) -> Handle | None:
+            return self.add(kind, *args, **given)
 
         method.__name__, method.__doc__ = name, kind.__doc__
         method.__signature__ = kind.signature  # type: ignore[attr-defined]
@@ -146,8 +148,8 @@ class Builder:
         methods = [name for name in (*vars(type(self)), *self.__dict__) if not name.startswith("_")]
         return [*methods, *(kind.call or kind.table for kind in ELEMENTS.values())]
 
-    def add(self, kind: type[Element], /, *args: Any, **given: Any) -> None:
-        """Add a force, a constraint or a state, by the arguments of its method."""
+    def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
+        """Add a force, a constraint, a state or a motor, by the arguments of its method."""
         bound = kind.signature.bind(*args, **given)
         bound.apply_defaults()
         found = bound.arguments
@@ -158,12 +160,16 @@ class Builder:
             self.short.append(said)
         if isinstance(part, State):
             self.states.append(part)
-            return
+            return None
+        if isinstance(part, Motor):
+            self.motors.append(part)
+            return Handle(self.motors, part.name)
         self._taken.setdefault(part.name, 2)
         if isinstance(part, Force):
             self.forces.append(part)
         elif isinstance(part, Constraint):
             self.constraints.append(part)
+        return None
 
     def unique_name(self, name: str) -> str:
         """A name for a part that has none, counted where it is taken."""
@@ -202,14 +208,19 @@ class Builder:
         return model
 
     def _model(self) -> Model:
+        joints = [body.joint for body in self.bodies]
+        motors = tuple(resolved(motor, joints) for motor in self.motors)
+        markers = {marker.name: marker for marker in self.markers}
+        parts = [expanded(motor, self.bodies, markers) for motor in motors]
         return Model(
             name=self.name,
-            bodies=tuple(self.bodies),
+            bodies=(*self.bodies, *(body for part in parts for body in part.bodies)),
             gravity=self.gravity,
             markers=tuple(self.markers),
-            forces=tuple(self.forces),
-            constraints=tuple(self.constraints),
-            states=tuple(self.states),
+            forces=(*self.forces, *(force for part in parts for force in part.forces)),
+            constraints=(*self.constraints, *(c for part in parts for c in part.constraints)),
+            states=(*self.states, *(state for part in parts for state in part.states)),
+            motors=motors,
             switches=tuple(self.switches),
             notes=tuple(self.notes),
             limits=self.limits,

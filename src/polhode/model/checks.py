@@ -31,7 +31,8 @@ def check_names(model: Model, faults: Faults) -> None:
         "Constraint": [c.name for c in model.switchable],
         # not model.coordinates, which would keep the order that bodies have now
         "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
-        + [state.name for state in model.states],
+        + [state.name for state in model.states]
+        + [str(s.value) for s in model.controls],
     }
     for kind, names in kinds.items():
         for name in names:
@@ -155,6 +156,6 @@ def check_inertias(model: Model, faults: Faults) -> None:
         m = body.mass.number
         if m is not None and m < 0:
             faults.add(f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more.")
-        elif not model.literal:
+        elif not model.literal and not body.rotor:
             for text in unphysical([body]):
                 faults.add(text)

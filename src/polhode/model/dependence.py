@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from polhode.graph import Expr, diff, free_symbols, symbol, topological
 
 from .constraints import Relation
+from .elements import Constraint
 from .errors import Faults
 from .states import TIME, State
 
@@ -19,7 +20,8 @@ def check_symbols(model: Model, faults: Faults) -> None:
     """Note constants that change, laws of what they may not depend on, and constraints not linear in speeds."""
     speeds = {symbol(name) for name in model.speeds}
     states = {symbol(state.name): state for state in model.states}
-    variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states}
+    controls = set(model.controls)
+    variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states} | controls
     variables_of = _Dependence([*model.constants(), *model.laws()], variables)
     for body in model.bodies:
         for s in variables_of(body.quantities()):
@@ -33,12 +35,20 @@ def check_symbols(model: Model, faults: Faults) -> None:
             f"Gravity or a marker depends on {s}, a coordinate, speed, state or time. "
             "Expected constants: rename the symbol."
         )
-    never: dict[str, set[Expr]] = {"constants": variables, "coordinates": speeds | {TIME, *states}, "anything": set()}
+    never: dict[str, set[Expr]] = {
+        "constants": variables,
+        "coordinates": speeds | {TIME, *states} | controls,
+        "anything": set(),
+    }
     for part in (*model.forces, *model.constraints, *model.states):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):
                 if s in never[spec.of]:
                     faults.add(part.what + part.depends.format(s))
+        if controls and isinstance(part, Constraint):
+            for s in variables_of(part.expressions()):
+                if s in controls:
+                    faults.add(f"{part.what} depends on the control {s}, expected what does not come from outside.")
         if isinstance(part, Relation):
             _check_relation(part, variables_of([part.value]), speeds, states, faults)
 

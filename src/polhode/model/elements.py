@@ -70,8 +70,7 @@ class Element:
 
     def uses(self, kind: str) -> list[str]:
         """The markers, coordinates or speeds it refers to."""
-        found = [value for name, value in self.held().items() if self.specs[name].kind == kind]
-        return [name for names in found for name in ((names,) if isinstance(names, str) else names)]
+        return [used for name, value in self.held().items() for used in self.specs[name].refers(value, kind)]
 
     def between(self) -> tuple[str, ...]:
         """The frames it acts between."""
@@ -79,11 +78,7 @@ class Element:
 
     def renamed(self, names: Mapping[str, str], kind: str) -> Self:
         """The same with other names of markers, coordinates or speeds."""
-        new = {
-            name: names.get(old, old) if isinstance(old, str) else tuple(names.get(e, e) for e in old)
-            for name, old in self.held().items()
-            if self.specs[name].kind == kind
-        }
+        new = {name: self.specs[name].renamed(old, kind, names) for name, old in self.held().items()}
         return replace(self, **new)  # type: ignore[type-var]  # subclasses are dataclasses
 
     def faults(self) -> Iterator[str]:

@@ -19,7 +19,8 @@ NAMES = ("marker", "coordinate", "speed", "joint")  # kinds of fields that refer
 class Spec:
     """What a field holds.
 
-    kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag"
+    kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag";
+                   "weights" for names of speeds with a number or an expression each
     usual        : value where none is given; None where one must be
     optional     : nothing need be given, and then there is none
     args         : what the builder calls the members of a pair
@@ -54,6 +55,8 @@ class Spec:
                 return values.entries(value, 3, what)
             case "axis":
                 return values.axis(value, what)
+            case "weights":
+                return _weights(value, what)
             case "choice" if value not in self.options:
                 if len(self.options) > 3:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
@@ -71,7 +74,25 @@ class Spec:
         """The expressions of what the field holds."""
         if value is None:
             return []
+        if self.kind == "weights":
+            return [e for _, e in value]
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
+
+    def refers(self, value: Any, kind: str) -> tuple[str, ...]:
+        """The names of one kind that the field has of what it holds."""
+        if self.kind == "weights" and kind == "speed":
+            return tuple(name for name, _ in value)
+        if self.kind != kind or value is None:
+            return ()
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    def renamed(self, value: Any, kind: str, names: Mapping[str, str]) -> Any:
+        """What the field holds, with other names of one kind."""
+        if not self.refers(value, kind):
+            return value
+        if self.kind == "weights":
+            return tuple((names.get(name, name), e) for name, e in value)
+        return names.get(value, value) if isinstance(value, str) else tuple(names.get(e, e) for e in value)
 
     def belongs(self, others: Mapping[str, Any]) -> bool:
         """Whether the field has a meaning beside the others."""
@@ -89,13 +110,23 @@ class Spec:
         return None
 
 
+def _weights(value: Any, what: str) -> tuple[tuple[str, Expr], ...]:
+    """Names with a number or an expression each."""
+    if not isinstance(value, Mapping):
+        raise fault(f'{what} is {value!r:.60}, expected names with numbers: {{"hip_dot": 1}}.')
+    for name in value:
+        if not isinstance(name, str):
+            raise fault(f"{what} names {name!r:.60}, expected the name as text.")
+    return tuple((name, values.scalar(e, f"{what} of {name!r}")) for name, e in value.items())
+
+
 def _spec(kind: str, **options: Any) -> Any:
     return _field(metadata={"spec": Spec(kind=kind, **options)})
 
 
-def marker(usual: str | None = None) -> Any:
+def marker(usual: str | None = None, optional: bool = False) -> Any:
     """A marker, or a body's own frame."""
-    return _spec("marker", usual=usual)
+    return _spec("marker", usual=usual, optional=optional)
 
 
 def markers(*args: str) -> Any:
@@ -121,6 +152,11 @@ def speed() -> Any:
 def speeds(*args: str) -> Any:
     """Two speeds, which the builder calls a and b."""
     return _spec("speed", args=args or ("a", "b"), key="between")
+
+
+def weights(of: str = "anything") -> Any:
+    """Speeds with a number or an expression each; none where none are given."""
+    return _spec("weights", usual={}, of=of)
 
 
 def scalar(usual: Any = None, **options: Any) -> Any:

@@ -14,9 +14,11 @@ from .body import WORLD, Body, Marker
 from .checks import check_inertias, check_names, check_references, check_switches, depth_first
 from .constraints import Coupling
 from .dependence import check_symbols
+from .drives import Actuator
 from .elements import Constraint, Force
 from .errors import Faults, closest, fault
 from .implied import friction_brakes, limit_stops
+from .motors import Motor
 from .report import Report, report_on
 from .states import TIME, State
 from .switched import Brake, Stop
@@ -38,6 +40,7 @@ class Model:
     constraints : couplings, loops, rolling and other laws that hold while the machine moves
     states      : what is not motion and changes by a law of its own
     switches    : what engages and releases constraints in every simulation
+    motors      : what was said of motors; their rotors, couplings and actuators are among the others
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -53,6 +56,7 @@ class Model:
     constraints: tuple[Constraint, ...] = ()
     states: tuple[State, ...] = ()
     switches: tuple[Switch, ...] = ()
+    motors: tuple[Motor, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
@@ -92,10 +96,10 @@ class Model:
 
     @cached_property
     def parameters(self) -> tuple[Expr, ...]:
-        """The symbols that are neither coordinates nor speeds nor states nor time, in order of name."""
+        """The symbols that are neither coordinates nor speeds nor states nor controls nor time, in order of name."""
         found = free_symbols([*self.constants(), *self.laws()])
         names = (*self.coordinates, *self.speeds, *(state.name for state in self.states))
-        variables = {symbol(name) for name in names} | {TIME}
+        variables = {symbol(name) for name in names} | {TIME, *self.controls}
         return tuple(sorted(found - variables, key=lambda s: str(s.value)))
 
     def constants(self) -> list[Expr]:
@@ -107,6 +111,16 @@ class Model:
         """Every expression of forces, constraints, states and switches."""
         found = [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
         return found + [switch.value for switch in self.switches if isinstance(switch, When)]
+
+    @cached_property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The forces that have a control."""
+        return tuple(force for force in self.forces if isinstance(force, Actuator))
+
+    @cached_property
+    def controls(self) -> tuple[Expr, ...]:
+        """The symbols of their controls."""
+        return tuple(actuator.control for actuator in self.actuators)
 
     @property
     def holding(self) -> tuple[Constraint, ...]:

@@ -191,7 +191,7 @@ class Automaton:
         return self._simulation(self.dynamics, q0=q0, u0=u0, **given)
 
     def _simulation(self, dynamics: Dynamics, _driven: bool = True, **given: Any) -> StagedSimulation:
-        inputs = read_inputs(given.get("tau"), self.dynamics.equations)
+        inputs = read_inputs(given.get("tau"), self.dynamics.equations, given.get("controls"))
         if inputs.continuous is not None:
             raise TypeError(
                 "automaton: tau is a function of t, q, u, which modes with fewer speeds cannot call. Give expressions "

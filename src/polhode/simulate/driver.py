@@ -42,6 +42,7 @@ class Driver:
         u0: Any = None,
         *,
         tau: Any = None,
+        controls: Any = None,
         p: Any = None,
         method: str = "dop853",
         step: float | None = None,
@@ -57,7 +58,7 @@ class Driver:
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
-        self._inputs = read_inputs(tau, eq)
+        self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
         given = [*eq.model.switches, *checked_switches(switches)]
         self._modes = Modes(

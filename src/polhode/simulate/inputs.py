@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Equations
+from polhode.equations.inputs import input_names
 from polhode.equations.program import Program
 from polhode.graph import Expr, free_symbols
 from polhode.kernels.machine import CONTROL, Machine
@@ -45,17 +46,21 @@ class Sampled:
 
 @dataclass(kw_only=True)
 class Inputs:
-    """The forces tau on the speeds, sorted by how they come about.
+    """The forces tau on the speeds and the controls of actuators, sorted by how they come about.
 
-    constant   : (nu,), what does not change
+    names      : of the speeds, then of the actuators
+    symbols    : what they are in the equations: speeds, which forces act on, and controls
+    constant   : (nu + nc,), what does not change
     laws       : expressions compiled into the equations
     continuous : called at every evaluation
     sampled    : called at its own rate
     """
 
     names: list[str]
+    symbols: list[Expr]
     constant: np.ndarray
     laws: dict[Expr, Expr] = field(default_factory=dict)
+    forces: int = 0  # how many of them are forces on speeds
     continuous: Control | None = None
     sampled: Sampled | None = None
     failure: BaseException | None = None  # raised by a function of the user
@@ -69,6 +74,8 @@ class Inputs:
     def read(self, given: Any, t: float) -> np.ndarray:
         """The forces that a function of the user gave, as an array, checked."""
         found = np.zeros(len(self.names))
+        if len(self.symbols) > self.forces and not isinstance(given, Mapping) and np.shape(given) == (self.forces,):
+            given = [*given, *found[self.forces :]]
         try:
             if isinstance(given, Mapping):
                 for name, value in given.items():
@@ -94,7 +101,7 @@ class Inputs:
         found = np.empty((*x.shape[:-1], len(self.names)))
         found[...] = constant
         if program.law is not None:
-            columns = [self.names.index(str(u.value)) for u in self.laws]
+            columns = [self.symbols.index(s) for s in self.laws]
             at = np.ascontiguousarray(np.broadcast_to(t, x.shape[:-1]))
             values = np.ascontiguousarray(np.broadcast_to(p, (*x.shape[:-1], p.shape[-1])))
             found[..., columns] = program.law(at[..., None], x, values)
@@ -102,7 +109,8 @@ class Inputs:
 
     def _place(self, name: str) -> int:
         if name not in self.names:
-            raise KeyError(f"The control gave a force for {name!r}, which is no speed. {closest(name, self.names)}")
+            what = "no speed" if len(self.names) == self.forces else "neither a speed nor an actuator"
+            raise KeyError(f"The control gave a force for {name!r}, which is {what}. {closest(name, self.names)}")
         return self.names.index(name)
 
     def connect(self, machine: Machine) -> None:
@@ -113,7 +121,7 @@ class Inputs:
         """
         if self.continuous is None:
             return
-        function, nq, n = self.continuous, machine.nq, machine.nq + len(self.names)
+        function, nq, n = self.continuous, machine.nq, machine.nq + machine.nu
         clock = ctypes.c_double.from_address(machine.time.ctypes.data)
         target = (ctypes.c_double * len(self.names)).from_address(machine.tau.ctypes.data)
         seen: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -156,12 +164,16 @@ def _written(given: Any, places: dict[str, int], target: Any) -> bool:
     return isinstance(total, float) and math.isfinite(total)
 
 
-def read_inputs(tau: Any, eq: Equations) -> Inputs:
-    """Sort what the user gave as tau."""
-    names = [str(s.value) for s in eq.u]
-    found = Inputs(names=names, constant=np.zeros(len(names)))
+def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
+    """Sort what the user gave as tau, and as controls beside it."""
+    names, nu = list(input_names(eq)), len(eq.u)
+    found = Inputs(names=names, symbols=[*eq.u, *eq.controls], forces=nu, constant=np.zeros(len(names)))
+    if controls is not None:
+        _read_controls(controls, eq, found)
     if tau is None:
         return found
+    if controls is not None and (isinstance(tau, Sampled) or callable(tau)):
+        raise TypeError("tau is a function, and controls are given beside it. Have the function give both, by name.")
     if isinstance(tau, Sampled):
         found.sampled = tau
     elif callable(tau):
@@ -169,8 +181,24 @@ def read_inputs(tau: Any, eq: Equations) -> Inputs:
     elif isinstance(tau, Mapping):
         _read_mapping(tau, eq, found)
     else:
-        found.constant = values_of(tau, names, found.constant, "tau", "numbers, a mapping, a function or Sampled")
+        many = len(names) if np.shape(tau) == (len(names),) and controls is None else nu
+        forms = "numbers, a mapping, a function or Sampled"
+        found.constant[:many] = values_of(tau, names[:many], found.constant[:many], "tau", forms)
     return found
+
+
+def _read_controls(controls: Any, eq: Equations, found: Inputs) -> None:
+    """Sort controls of actuators: by name, or in an array."""
+    nu = found.forces
+    if not len(eq.controls):
+        raise ValueError("controls: the model has no actuators. Leave them out, or declare some with build.actuator.")
+    if not isinstance(controls, Mapping):
+        found.constant[nu:] = values_of(controls, found.names[nu:], found.constant[nu:], "controls")
+        return
+    for key in controls:
+        if str(key) not in found.names[nu:]:
+            raise KeyError(f"controls: there is no actuator {str(key)!r}. {closest(str(key), found.names[nu:])}")
+    _read_mapping(controls, eq, found)
 
 
 def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
@@ -178,7 +206,8 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
     for key, value in tau.items():
         name = str(key)
         if name not in found.names:
-            raise KeyError(f"tau: there is no speed {name!r}. {closest(name, found.names)}")
+            kind = "speed or actuator" if len(eq.controls) else "speed"
+            raise KeyError(f"tau: there is no {kind} {name!r}. {closest(name, found.names)}")
         place = found.names.index(name)
         law = parse(value, Symbols(), f"tau of {name!r}") if isinstance(value, str) else value
         if isinstance(law, Expr):
@@ -187,7 +216,7 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
                     f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
                     f"the model, or a number in its place. {closest(unknown[0], map(str, known))}"
                 )
-            found.laws[eq.u[place]] = law
+            found.laws[found.symbols[place]] = law
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:

@@ -134,9 +134,9 @@ def simulate_many(
     starts = np.array([program.starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
     q, u, z, forces, values = _together(
         q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
-        u0=_rows(u0, inputs.names, np.zeros((1, len(eq.u))), "u0"),
+        u0=_rows(u0, inputs.names[: len(eq.u)], np.zeros((1, len(eq.u))), "u0"),
         z0=_rows(z0, [str(s.value) for s in eq.z], starts, "z0"),
-        tau=_rows(tau, inputs.names, np.zeros((1, len(eq.u))), "tau") if each else inputs.constant[None],
+        tau=_rows(tau, inputs.names, np.zeros((1, len(inputs.names))), "tau") if each else inputs.constant[None],
         p=parameters,
     )
     native = inputs.sampled is None and inputs.continuous is None and not options and not chosen.rule.whole

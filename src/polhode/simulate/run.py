@@ -24,6 +24,7 @@ def simulate(
     t_end: float | None = None,
     *,
     tau: Any = None,
+    controls: Any = None,
     p: Any = None,
     method: str = "dop853",
     step: float | None = None,
@@ -44,7 +45,8 @@ def simulate(
                With a row for each of many states, use `simulate_many`
     z0       : states that are not motion, likewise; where the model starts them where nothing is given
     tau      : forces on the speeds: an array, numbers and expressions of q, u, t by name, a function
-               of t, q, u, or a `Sampled` controller
+               of t, q, u, or a `Sampled` controller; actuators may be named beside speeds
+    controls : of actuators alone: an array, or numbers and expressions by name
     p        : values of parameters that were not compiled in
     method   : "dop853", "dopri5", adaptive; "rodas5p", adaptive for stiff systems; "rk4",
                "midpoint", "euler" (semi-implicit), of a fixed step; "moreau", time-stepping with a fixed step
@@ -62,7 +64,7 @@ def simulate(
     """
     return simulated_until(
         dynamics, t_end, until, switches, output, reacting=reacting, progress=progress, q0=q0, u0=u0, z0=z0, tau=tau,
-        p=p, method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0,
+        controls=controls, p=p, method=method, step=step, rtol=rtol, atol=atol, longest=longest, t0=t0,
     )  # fmt: skip
 
 
@@ -110,6 +112,7 @@ def simulated(
         grid = whole_steps(grid, t0, end, step)
     movable(dynamics, "simulate")
     with watching(progress, t0, end) as seen:
-        run = make(dynamics, method=method, _driven=given.get("tau") is not None, **given)
+        driven = given.get("tau") is not None or given.get("controls") is not None
+        run = make(dynamics, method=method, _driven=driven, **given)
         run._integrate(end, grid, seen)
     return run.trajectory(reacting)

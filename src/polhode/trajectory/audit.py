@@ -63,11 +63,20 @@ def powers(traj: Trajectory) -> np.ndarray:
     beside = thirds(traj.t, traj.z, False)
     if traj.tau.any():
         forces = thirds(traj.t, traj.tau, traj.sampled is not None)
-        found[..., WORK.index("input")] = [np.einsum("kn,kn->k", x[2], f) for x, f in zip(states, forces, strict=True)]
+        nu = len(eq.u)
+        found[..., WORK.index("input")] = [
+            np.einsum("kn,kn->k", x[2], f[:, :nu]) for x, f in zip(states, forces, strict=True)
+        ]
+    if eq.model.actuators:
+        forces = thirds(traj.t, traj.tau, traj.sampled is not None)
+        found[..., WORK.index("input")] += [
+            run(traj, [eq.actuator_power], *x, f, z)[0] for x, f, z in zip(states, forces, beside, strict=True)
+        ]
     own = eq.own_power
     if own != 0:
         found[..., WORK.index("own")] = [
-            run(traj, [own], *x, np.zeros_like(x[2]), z)[0] for x, z in zip(states, beside, strict=True)
+            run(traj, [own], *x, np.zeros((len(x[0]), traj.tau.shape[1])), z)[0]
+            for x, z in zip(states, beside, strict=True)
         ]
     if _moves(traj):
         moved = eq.constraints.J @ eq.u

@@ -48,7 +48,7 @@ def units(traj: Trajectory) -> dict[str, str]:
             if s.op == "symbol" and str(s.value) in found:
                 found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
     efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
-    return found | dict(zip(traj.inputs, efforts, strict=True))
+    return found | dict(zip(traj.inputs, [*efforts, *[""] * (len(traj.inputs) - len(efforts))], strict=True))
 
 
 def _reaction_units(traj: Trajectory) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.equations.inputs import fresh
+from polhode.equations.inputs import inputs
 from polhode.equations.program import program_of
 from polhode.model.errors import closest
 from polhode.view import Scene
@@ -29,7 +29,7 @@ class Trajectory:
 
     t            : (k,), ascending; equal times are the two sides of a jump
     q, u         : (k, nq), (k, nu)
-    tau          : (k, nu), what acted on the speeds from outside
+    tau          : (k, nu + nc), what acted from outside: forces on the speeds, then controls of actuators
     parameters   : values, in the order of dynamics.parameters
     statistics   : steps, rejected, evaluations, seconds
     residuals    : (k, m) of the constraints, last those embedded in the equations
@@ -65,7 +65,7 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         eq, k, m = self.dynamics.equations, np.size(self.t), len(self.constraint_names)
-        shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u))}
+        shapes = {"t": (k,), "q": (k, len(eq.q)), "u": (k, len(eq.u)), "tau": (k, len(eq.u) + len(eq.controls))}
         shapes |= {"parameters": (len(self.dynamics.parameters),), "residuals": (k, m)}
         if not np.size(self.z):
             object.__setattr__(self, "z", np.zeros((k, len(eq.z))))
@@ -109,8 +109,8 @@ class Trajectory:
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the columns of tau: tau_<speed>."""
-        return tuple(str(s.value) for s in fresh("tau", self.dynamics.equations))
+        """Names of the columns of tau: tau_<speed>, and <actuator>_control."""
+        return tuple(str(s.value) for s in inputs(self.dynamics.equations))
 
     @property
     def columns(self) -> tuple[tuple[str, ...], ...]:
@@ -205,6 +205,9 @@ class Trajectory:
         if self.events and self.events[0].rows is not None:
             x, place = np.concatenate([q, u, z], axis=1), places_at(self.events, t)
             return respond_in_modes(program_of(dyn), self.parameters, self.events, place, t, x, tau)
+        nu = len(dyn.equations.u)
+        if tau.shape[1] > nu:
+            tau, extra["controls"] = tau[:, :nu], tau[:, nu:]
         if len(dyn.equations.constraints):
             udot, lam = dyn.response(q, u, tau, **extra, check=False)  # the residuals of a run are known
             return udot, lam
