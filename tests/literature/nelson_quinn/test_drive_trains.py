@@ -253,9 +253,13 @@ def test_motors_that_cannot_be(given, said):
     disc(build, "a", 1.0)
     disc(build, "b", 1.0)
     build.body("c", joint=ph.spherical(name="ball"), mass=1, inertia=(1, 1, 1))
-    with pytest.raises(ph.ModelError, match=said):
+
+    def made():
         build.motor("M", **given)
-        build.build()
+        return build.build()
+
+    with pytest.raises(ph.ModelError, match=said):
+        made()
 
 
 def test_motors_in_toml(tmp_path):
