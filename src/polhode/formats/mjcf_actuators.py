@@ -64,7 +64,8 @@ class ActuatorReader:
 
     def __init__(
         self, root: Element, classes: Classes, settings: Settings, targets: Targets,
-        tendons: Mapping[str, Tendon | str], limited: Limited, start: Mapping[str, float], builder: Builder, faults: Faults,
+        tendons: Mapping[str, Tendon | str], limited: Limited, start: Mapping[str, float],
+        builder: Builder, faults: Faults,
     ) -> None:  # fmt: skip
         self.root, self.classes, self.settings, self.faults = root, classes, settings, faults
         self.targets, self.tendons, self.limited, self.builder = targets, tendons, limited, builder
@@ -108,7 +109,7 @@ class ActuatorReader:
         name = self.named(element, element.get(key) or "")
         what = f"Actuator {name!r}"
         try:
-            drive = resolve([*self.classes.actuators(element), element], what, self.faults)
+            drive = resolve([*self.classes.actuators(element), [element]], what, self.faults)
             self.require_read(drive, key)
             path = self.path(element, key, drive, what)
             if not path.rates and path.marker is None:
@@ -249,7 +250,7 @@ class ActuatorReader:
         if drive.dyntype != "none":
             command = symbol(ACTIVATION.format(a.name))
             low, high = (None if x is None else as_expr(x) for x in self.inherited(a, "actrange", "actlimited"))
-            self.builder.state(str(command.value), rate=rate_of(drive, control, command, (low, high)))
+            self.builder.state(str(command.value), rate=rate_of(drive, control, command, (low, high), a.path.circle))
             if drive.dyntype == "filterexact":
                 self.note("The activation of {} (filterexact) has the law of filter.", a.name)
             if (drive.attributes.get("actearly") or "false") == "true":
@@ -272,7 +273,7 @@ class ActuatorReader:
     def inherited(self, a: _Actuator, key: str, switch: str) -> tuple[float | None, float | None]:
         """The range of its control or activation; a servo may have that of what it moves, scaled about its middle."""
         drive = a.drive
-        scale = number(Element("", drive.attributes, 0), "inheritrange", f"{a.what}: inheritrange", self.faults, 0)
+        scale = drive.inheritrange
         own = "actrange" if drive.dyntype == "integrator" else "ctrlrange"
         if scale == 0 or own != key:
             return self.range(drive, key, switch, a.what)
@@ -307,7 +308,9 @@ class ActuatorReader:
         """The lengths between which a muscle works, and its force where the file leaves that to the mass it moves."""
         prm: list[Number] = a.drive.gainprm if a.drive.gaintype == "muscle" else a.drive.biasprm
         if not prm[0] < prm[1] or not prm[4] < 1 < prm[5]:
-            raise fault(f"{a.what}: expected range[0] < range[1] and lmin < 1 < lmax.")
+            raise fault(f"{a.what}: expected range[0] < range[1] and lmin < 1 < lmax in a muscle.")
+        if min(prm[3], *prm[6:9]) <= 0:
+            raise fault(f"{a.what}: expected scale, vmax, fpmax and fvmax of a muscle above 0.")
         reach = numbers(a.element, "lengthrange", 2, f"{a.what}: lengthrange", self.faults, (0, 0))
         if not reach[0] < reach[1]:
             reach = self.found_reach(a)

@@ -3,8 +3,7 @@
     force = gain (activation or control) + bias,     gain, bias of the length and velocity of what is moved
 
 A default class has one such law. Its elements change it in their order, and so does the actuator itself:
-<general> sets what it says and no more; a shortcut sets the whole law, of which it keeps the numbers that
-are its own where the law was of its kind already, or of <general> only.
+<general> sets what it says and no more; a shortcut sets the whole law, from numbers that it may take over.
 Reference: MuJoCo, XML reference, section actuator.
 """
 
@@ -12,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from polhode.model import Faults
@@ -22,7 +22,7 @@ DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle")
 GAINS = ("fixed", "affine", "muscle")
 BIASES = ("none", "affine", "muscle")
 _LATER = ("user", "dcmotor", "pid", "so3")  # types that MuJoCo knows
-_LAW = ("dyntype", "gaintype", "biastype", "dynprm", "gainprm", "biasprm")
+_OTHERS = "dyntype gaintype biastype dynprm gainprm biasprm gear inheritrange class name".split()
 _MUSCLE = {"force": -1, "scale": 200, "lmin": 0.5, "lmax": 1.6, "vmax": 1.5, "fpmax": 1.3, "fvmax": 1.2}
 
 
@@ -34,7 +34,7 @@ def _numbers(*first: Number) -> list[Number]:
 class Drive:
     """The law of an actuator, and its other attributes as they stand in the file.
 
-    kind : of shortcuts the last one, "" for none
+    kind : the last element that changed it, "" for none
     """
 
     kind: str = ""
@@ -44,6 +44,7 @@ class Drive:
     dynprm: list[Number] = field(default_factory=lambda: _numbers(1))
     gainprm: list[Number] = field(default_factory=lambda: _numbers(1))
     biasprm: list[Number] = field(default_factory=_numbers)
+    inheritrange: Number = 0
     gear: list[Number] = field(default_factory=lambda: [1, 0, 0, 0, 0, 0])
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -53,9 +54,24 @@ class Drive:
         return self.biastype == "affine" and self.gainprm[0] == -self.biasprm[1]
 
     @property
+    def circles(self) -> bool:
+        """Whether it goes the short way where lengths are on a circle."""
+        return self.servo and self.gaintype == "fixed"
+
+    @property
     def ratio(self) -> Number:
         """The ratio of critical damping, where one is given instead of a damping."""
         return self.biasprm[2] if self.servo and self.biasprm[2] > 0 else 0
+
+    def suits(self, shortcut: str) -> bool:
+        """Whether a shortcut takes numbers over: of its own kind, or of a <general> with a gain of its type."""
+        gain = {"damper": "affine", "muscle": "muscle"}.get(shortcut, "fixed")
+        return self.kind in ("", "general", shortcut) and self.gaintype == gain
+
+    def start(self, other: Drive) -> None:
+        """Take over the law of another."""
+        self.set(other.dyntype, other.dynprm, other.gaintype, other.gainprm, other.biastype, other.biasprm)
+        self.inheritrange = other.inheritrange
 
     def set(
         self, dynamics: str, dynprm: list[Number], gain: str, gainprm: list[Number], bias: str, biasprm: list[Number]
@@ -65,21 +81,21 @@ class Drive:
         self.dynprm, self.gainprm, self.biasprm = (_numbers(*row) for row in (dynprm, gainprm, biasprm))
 
 
-def resolve(entries: Iterable[Element], what: str, faults: Faults) -> Drive:
-    """The law that elements make, each over those before it: of default classes, then of the actuator itself."""
-    drive = Drive()
-    for element in entries:
-        _common(drive, element, what, faults)
-        if element.tag == "general":
-            _general(drive, element, what, faults)
-            continue
-        keep = drive.kind == element.tag or (not drive.kind and element.tag != "muscle")
-        if not keep:
-            drive.set("none", [1], "fixed", [1], "none", [])
-            if element.get("inheritrange") is None:
-                drive.attributes.pop("inheritrange", None)
-        _SHORTCUTS[element.tag](drive, element, what, faults)
-        drive.kind = element.tag
+def resolve(levels: Iterable[Iterable[Element]], what: str, faults: Faults) -> Drive:
+    """The law that elements make, each over those before it: of default classes, then of the actuator itself.
+
+    A shortcut starts from the law so far if that is of its kind. Else it starts from the innermost class around
+    whose law is, or from nothing.
+    """
+    drive, around = Drive(), [Drive()]
+    for elements in levels:
+        for element in elements:
+            if element.tag != "general":
+                drive.start(next((d for d in (drive, *reversed(around)) if d.suits(element.tag)), Drive()))
+            _common(drive, element, what, faults)
+            _LAWS[element.tag](drive, element, what, faults)
+            drive.kind = element.tag
+        around.append(deepcopy(drive))
     return drive
 
 
@@ -87,15 +103,14 @@ def _common(drive: Drive, element: Element, what: str, faults: Faults) -> None:
     """Lay the attributes of every actuator over those before; an own range is instead of an inherited one."""
     if (gear := _row(element, "gear", 6, what, faults)) is not None:
         drive.gear[: len(gear)] = gear
-    given = {key: text for key, text in element.attributes.items() if key not in (*_LAW, "gear", "class", "name")}
+    drive.attributes |= {key: text for key, text in element.attributes.items() if key not in _OTHERS}
     own = "actrange" if element.tag == "intvelocity" else "ctrlrange"
-    if own in given and "inheritrange" in given:
-        faults.add(f"{what}: has {own} and inheritrange, expected one of them.")
-    drive.attributes = {
-        key: text
-        for key, text in drive.attributes.items()
-        if not (key == "inheritrange" and own in given) and not (key == own and "inheritrange" in given)
-    } | given
+    if element.get("inheritrange") is not None:
+        drive.inheritrange = number(element, "inheritrange", f"{what}: inheritrange", faults)
+        if element.get(own) is not None:
+            faults.add(f"{what}: has {own} and inheritrange, expected one of them.")
+    elif element.get(own) is not None:
+        drive.inheritrange = 0
 
 
 def _general(drive: Drive, element: Element, what: str, faults: Faults) -> None:
@@ -169,7 +184,8 @@ def _muscle(drive: Drive, element: Element, what: str, faults: Faults) -> None:
     drive.set("muscle", [*lags, smooth], "muscle", [*reach, *rest], "muscle", [*reach, *rest])
 
 
-_SHORTCUTS = {
+_LAWS = {
+    "general": _general,
     "motor": _motor, "position": _position, "velocity": _velocity, "intvelocity": _intvelocity,
     "damper": _damper, "cylinder": _cylinder, "muscle": _muscle,
 }  # fmt: skip

@@ -33,10 +33,14 @@ class Muscle:
 def force_of(drive: Drive, command: Expr, length: Expr, velocity: Expr, muscle: Muscle, circle: float) -> Expr:
     """gain command + bias; on a circle of that radius a servo goes the short way."""
     b0, _, b2 = drive.biasprm[:3]
-    if circle and drive.servo and drive.gaintype == "fixed":
-        angle = (command - length) / circle
-        return drive.gainprm[0] * circle * atan2(sin(angle), cos(angle)) + b0 + b2 * velocity
+    if circle and drive.circles:
+        return drive.gainprm[0] * _short_way(command - length, circle) + b0 + b2 * velocity
     return _gain(drive, length, velocity, muscle) * command + _bias(drive, length, velocity, muscle)
+
+
+def _short_way(e: Expr, circle: float) -> Expr:
+    """A difference of two lengths on a circle of that radius."""
+    return circle * atan2(sin(e / circle), cos(e / circle))
 
 
 def _gain(drive: Drive, length: Expr, velocity: Expr, muscle: Muscle) -> Expr:
@@ -93,15 +97,19 @@ def passive(L: Expr, lmax: Number, fpmax: Number) -> Expr:
     return fpmax * select(less_equal(x, 1), x * x / 2, x - 0.5)
 
 
-def rate_of(drive: Drive, control: Expr, activation: Expr, limits: tuple[Expr | None, Expr | None]) -> Expr:
+def rate_of(
+    drive: Drive, control: Expr, activation: Expr, limits: tuple[Expr | None, Expr | None], circle: float
+) -> Expr:
     """What the activation changes by; at its limits it goes no further."""
+    ahead = control - activation
     match drive.dyntype:
         case "integrator":
             rate = control
         case "muscle":
             rate = _muscle_rate(drive.dynprm, control, activation)
         case _:
-            rate = (control - activation) / max(SMALLEST, drive.dynprm[0])
+            ahead = _short_way(ahead, circle) if circle and drive.circles else ahead
+            rate = ahead / max(SMALLEST, drive.dynprm[0])
     low, high = limits
     if low is not None:
         rate = select(less_equal(activation, low), maximum(rate, 0), rate)

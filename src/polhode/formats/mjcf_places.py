@@ -135,10 +135,9 @@ class Reference:
         return float(np.linalg.norm(np.linalg.solve(self.M, self.row(rates))))
 
     def mass(self, rates: Rates) -> float:
-        """What is moved as seen by the actuator: the sum of M_jj / row_j^2 over what it moves."""
+        """What is moved, as seen along the row: 1 / (row M^-1 row^T)."""
         row = self.row(rates)
-        there = row**2 > 1e-15
-        return float((np.diag(self.M)[there] / row[there] ** 2).sum())
+        return float(1 / max(1e-15, row @ np.linalg.solve(self.M, row)))
 
 
 def _numbers(m: Matrix) -> list[float]:

@@ -43,7 +43,7 @@ class Classes:
     def __init__(self, root: Element, faults: Faults) -> None:
         self.faults = faults
         self.attributes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
-        self.drives: dict[str, list[Element]] = {"main": []}  # of actuators, which share one law: in order
+        self.drives: dict[str, list[list[Element]]] = {"main": []}  # of actuators: class by class from the outermost
         for element in root.all("default"):
             self._read(element, faults)
 
@@ -63,7 +63,7 @@ class Classes:
                     made[child.tag] = _over(made.get(child.tag, {}), child.attributes)
             self.attributes[name] = made
             before = self.drives.get("main" if above is None else above, [])
-            self.drives[name] = [*before, *element.all(*ACTUATORS)]
+            self.drives[name] = [*before, element.all(*ACTUATORS)]
             if above is None:
                 self.attributes["main"], self.drives["main"] = made, self.drives[name]
             waiting += [(child, name) for child in reversed(element.children) if child.tag == "default"]
@@ -73,8 +73,8 @@ class Classes:
         defaults = self.attributes.get(self._known(element, inherited), {}).get(tag or element.tag, {})
         return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
 
-    def actuators(self, element: Element) -> list[Element]:
-        """What the class of an actuator says of actuators, in order."""
+    def actuators(self, element: Element) -> list[list[Element]]:
+        """What the class of an actuator and those around it say of actuators, from the outermost, each in order."""
         return self.drives.get(self._known(element, None), [])
 
     def _known(self, element: Element, inherited: str | None) -> str:

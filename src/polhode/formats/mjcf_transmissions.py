@@ -100,7 +100,7 @@ def _turned(R: Matrix) -> Matrix:
 
 
 def of_crank(crank: Place, slider: Place, rod: Number) -> Transmission:
-    """Where a slider is on the z axis of its site, on a rod from the pin of a crank; nearest to it if that is too far."""
+    """Where a slider is on the z axis of its site, on a rod from the pin of a crank; nearest to that if it is far."""
     axis = vector([row[2] for row in slider.X.R.rows()])
     to_pin = crank.X.p - slider.X.p
     along = to_pin @ axis
