@@ -129,7 +129,9 @@ def evaluate(
     source: Deriving,
     q: Annotated[str, typer.Option("--q", help='Coordinates: "0.1, pi/2" in order, or some: "elbow=0.1".')] = "",
     u: Annotated[str, typer.Option("--u", help="Speeds, in the same forms; those not given are 0.")] = "",
-    tau: Annotated[str, typer.Option("--tau", help="Forces on the speeds, then controls of actuators, in the same forms.")] = "",
+    tau: Annotated[
+        str, typer.Option("--tau", help="Forces on the speeds, then controls of actuators, in the same forms.")
+    ] = "",
     z: Annotated[str, typer.Option("--z", help="States that are not motion; those not given are at their start.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
 ) -> None:
@@ -212,7 +214,8 @@ def simulate(
         typer.Option("--guess", help="Where to look for the rest of it, where loops close: a=-1,c=-1."),
     ] = None,
     tau: Annotated[
-        list[str] | None, typer.Option("--tau", help='A force or control: "elbow_dot=-2*elbow + sin(t)", "motor=0.5"; may be repeated.')
+        list[str] | None,
+        typer.Option("--tau", help='A force or control: "elbow_dot=-2*elbow + sin(t)", "motor=0.5"; may be repeated.'),
     ] = None,
     at: Annotated[
         list[str] | None, typer.Option("--at", help='Switch at a time: "2: engage brake, latch"; may be repeated.')

@@ -193,7 +193,12 @@ def evaluated(
             "zdot": evaluate(eq.z_dot, given).tolist(),
         }
     head = {"name": eq.model.name, "method": eq.method, "coordinates": [str(s.value) for s in eq.q]}
-    return head | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau[:nu]} | _controls(eq, tau[nu:]) | found
+    return (
+        head
+        | {"speeds": [str(s.value) for s in eq.u], "q": q, "u": u, "tau": tau[:nu]}
+        | _controls(eq, tau[nu:])
+        | found
+    )
 
 
 def _check_quaternions(equations: Equations, q: list[float]) -> None:

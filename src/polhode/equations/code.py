@@ -79,7 +79,8 @@ class Code:
         """The forces on the speeds from outside, with their laws, (nu,)."""
         places = dict(zip(self.equations.u, self.tau, strict=False))
         laws = {places[u]: law for u, law in self.laws.items() if u in places}
-        return substitute(self.tau[: len(self.equations.u)], laws)
+        found: Matrix = substitute(self.tau[: len(self.equations.u)], laws)
+        return found
 
     # native code, each part made when it is first needed
 

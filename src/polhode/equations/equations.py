@@ -223,11 +223,16 @@ class Equations:
     def transformations(self, inboard: Mapping[str, str] | None = None) -> Transformations:
         """From the speeds to the absolute angular velocities of all limbs: C_0^R, D_0, D_1, D_2 and D_3, which print.
 
-        inboard : bodies whose angle is measured from a body further in than the one before, by name, as that of a
-                  motor that drives it by a cable; its axes must be parallel
+        inboard : bodies whose angle is measured from a body further in than the one before, by name; its axes must be
+                  parallel. None for those that motors drive by cables
 
         Reference: [NelsonQuinn, eq. 29 to 49].
         """
+        if inboard is None:
+            cables = {
+                u: motor.carrier(self.model) for motor in self.model.motors if motor.cable for u, _ in motor.drives
+            }
+            inboard = {b.name: cables[u] for b in self.model.bodies for u in b.joint.speeds() if u in cables}
         return transformations(self.kinematics, self.limbs, inboard)
 
     def reaction(self, name: str, axes: str = "marker") -> Matrix:

@@ -31,7 +31,7 @@ def formulate(
     method: str | None = None,
     *,
     speeds: Mapping[Any, Any] | str | None = None,
-    embed: bool | Iterable[str] = False,
+    embed: bool | Iterable[str] | None = None,
     independent: Sequence[str] | None = None,
     embed_by: str = "substitution",
     limbs: Mapping[str, Any] | None = None,
@@ -46,7 +46,8 @@ def formulate(
 
     speeds      : generalised speeds, {"u1": expression linear in the model's own}, or
                   "suggested"; None for those that the method starts from
-    embed       : names of constraints to embed, or True for all
+    embed       : names of constraints to embed, True for all, False for none. None is what the method does by
+                  itself: "quasicoordinate" embeds the transmissions of motors, others nothing
     independent : names of the speeds that stay; None chooses well-conditioned ones
     embed_by    : by "kane" only: "substitution", before partial velocities are formed, or
                   "recombination" of the unconstrained equations
@@ -59,7 +60,7 @@ def formulate(
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
     if method is None and limbs is not None:
         method = "quasicoordinate"
-    chosen = speeds is not None or embed is not False or independent is not None or embed_by != "substitution"
+    chosen = speeds is not None or embed not in (None, False) or independent is not None or embed_by != "substitution"
     if method is None:
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
@@ -74,6 +75,9 @@ def formulate(
         if speeds != "suggested":
             raise ValueError(f'speeds={speeds!r:.60}: expected names with expressions, or "suggested".')
         speeds = suggest_speeds(model).speeds
+    if embed is None:
+        trains = method == "quasicoordinate" and speeds is None and independent is None
+        embed, independent = driven(model) if trains else (False, independent)
     joints = derive(model, rates=method == "lagrange")
     kin = generalised(joints, speeds, embed, independent)
     if method == "kane":
@@ -82,6 +86,25 @@ def formulate(
         own = {} if limbs is None else {"limbs": find_limbs(joints, limbs)}
         terms = projected(IN_JOINTS[method](joints, **own), kin)
     return Equations(model=model, method=method, terms=terms)
+
+
+def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
+    """The transmissions of motors that always hold, and the speeds that stay where they are embedded: those of rotors.
+
+    Reference: [NelsonQuinn, eq. 40, 48].
+    """
+    names, turned = [], []
+    for motor in model.motors:
+        if motor.link == "gear" and motor.stiffness is None:
+            own = [u for u, _ in motor.drives] if motor.turns else [u for u, _ in motor.drives[1:]]
+            names += [f"{motor.name} drives {u}" for u in own]
+            turned += own
+            if motor.sums and motor.turns:
+                names.append(f"{motor.name} pulls")
+                turned.append(motor.sums[-1][0])
+    if not names or len(set(turned)) < len(turned):  # a joint that two motors turn: chosen by its numbers
+        return names or False, None
+    return names, [u for u in model.speeds if u not in turned]
 
 
 def _suited(model: Model) -> str:

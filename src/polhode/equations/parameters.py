@@ -101,7 +101,9 @@ def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...], wh
                 f'{call}: {what} is {p!r:.60}, expected numbers, in an array or by name: {{"m": 2.0}}.'
             ) from None
         if found.ndim == 0 or found.shape[-1] != len(known):
-            raise ValueError(f"{call}: {what} has shape {found.shape}, expected {len(known)} values last: {listed(known)}.")
+            raise ValueError(
+                f"{call}: {what} has shape {found.shape}, expected {len(known)} values last: {listed(known)}."
+            )
         found = found[..., [known.index(name) for name in used]]
     else:
         given = {str(k.value) if isinstance(k, Expr) else k: v for k, v in (p or {}).items()}
@@ -115,7 +117,9 @@ def ordered(call: str, p: Any, used: tuple[str, ...], known: tuple[str, ...], wh
         found = _stacked(call, used, [given[name] for name in used])
     for name, column in zip(used, np.moveaxis(found, -1, 0), strict=True):
         if not np.isfinite(column).all():
-            raise ValueError(f"{call}: {'parameter' if what == 'p' else what} {name!r} is NaN or infinite, expected a number.")
+            raise ValueError(
+                f"{call}: {'parameter' if what == 'p' else what} {name!r} is NaN or infinite, expected a number."
+            )
     return found
 
 

@@ -182,7 +182,11 @@ def _about(eq: Equations, made: Function, note: str) -> str:
     """What the docstring of a module says: the form, and the order of entries."""
     rows = eq.constraints.labels if _has_rows(eq) else ()
     form = "M udot + c = Q + tau + J^T lam, J udot + gamma = 0" if rows else "M udot + c = Q + tau"
-    order = {p.name: [str(s.value) for s in p.entries] for p in made.inputs if p.name != "t" and (p.name != "tau" or len(eq.controls))}
+    order = {
+        p.name: [str(s.value) for s in p.entries]
+        for p in made.inputs
+        if p.name != "t" and (p.name != "tau" or len(eq.controls))
+    }
     order |= {"lam": list(rows)} if rows else {}
     lines = [f"{name} = [{', '.join(entries)}]" for name, entries in order.items()]
     head = [f"Equations of motion of {eq.model.name!r}, {form}, qdot = N u.", *(["", note] if note else [])]

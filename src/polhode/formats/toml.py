@@ -40,7 +40,7 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 
 
 _TABLES = {  # array of tables: (required keys, other keys)
-    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", *_TURNED}),
+    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", "rotor", *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
     "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
@@ -216,6 +216,8 @@ class _Reader(Values):
             com=self.either(zero, self.vector, table.get("com", _ORIGIN), f"{what}: com"),
             inertia=self.either(zero, self.inertia, table.get("inertia", [0, 0, 0]), f"{what}: inertia"),
         )
+        if self.flag(table, "rotor", what, False):
+            build.bodies[-1] = replace(build.bodies[-1], rotor=True)
         if welded is not None:
             with self.faults.caught():
                 build.bodies[-1] = replace(build.bodies[-1], welded=self._welded(welded, f"{what}: welded"))

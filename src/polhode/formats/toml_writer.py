@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from polhode.graph.printing import tree_sizes
 from polhode.model import Body, Marker, Model
 from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
+from polhode.model.motors import expanded
 from polhode.model.switches import is_condition
 from polhode.spatial import Inertia, Pose
 
@@ -86,14 +88,24 @@ class _Writer:
         blocks = [self._top()]
         if self.constants:
             blocks.append(self._definitions("constants", self.constants))
-        blocks += [self._table("body", self._body(body)) for body in model.bodies]
+        owned = self.owned
+        blocks += [self._table("body", self._body(body)) for body in model.bodies if body.name not in owned["body"]]
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
         elements = (*model.states, *model.forces, *model.constraints)
-        blocks += [self._table(part.table, element_table(part)) for part in elements]
+        blocks += [self._table(part.table, element_table(part)) for part in elements if part.name not in owned["part"]]
+        blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]
         blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"
+
+    @cached_property
+    def owned(self) -> dict[str, set[str]]:
+        """The names of bodies, and of other parts, that motors are short for."""
+        model = self.model
+        markers = {m.name: m for m in model.markers}
+        parts = [expanded(motor, model.bodies, markers) for motor in model.motors]
+        return {"body": {b.name for p in parts for b in p.bodies}, "part": {n for p in parts for n in p.names}}
 
     def _top(self) -> str:
         model = self.model
@@ -107,9 +119,10 @@ class _Writer:
         if model.notes:
             top["notes"] = list(model.notes)
         for key, parts in (("force_order", model.forces), ("constraint_order", model.constraints)):
-            places = [list(ELEMENTS).index(part.table) for part in parts]
+            said = [part for part in parts if part.name not in self.owned["part"]]
+            places = [list(ELEMENTS).index(part.table) for part in said]
             if places != sorted(places):
-                top[key] = [part.name for part in parts]
+                top[key] = [part.name for part in said]
         return self._lines(top)
 
     def _definitions(self, key: str, definitions: list[tuple[Expr, Expr]]) -> str:
@@ -124,6 +137,8 @@ class _Writer:
             row["inertia"] = _moments(body.inertia)
         if body.welded != Inertia.zero():
             row["welded"] = {"mass": body.welded.m, "moment": body.welded.h, "inertia": _moments(body.welded.I)}
+        if body.rotor:
+            row["rotor"] = True
         row["joint"] = joint_table(body.joint, body.name)
         return row
 

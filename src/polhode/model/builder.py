@@ -211,7 +211,7 @@ class Builder:
         joints = [body.joint for body in self.bodies]
         motors = tuple(resolved(motor, joints) for motor in self.motors)
         markers = {marker.name: marker for marker in self.markers}
-        parts = [expanded(motor, joints, markers) for motor in motors]
+        parts = [expanded(motor, self.bodies, markers) for motor in motors]
         return Model(
             name=self.name,
             bodies=(*self.bodies, *(body for part in parts for body in part.bodies)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polhode.graph import Expr, Matrix, symbol
+from polhode.graph import Expr, Matrix, as_expr, symbol
 
 from . import fields
 from .body import WORLD
@@ -112,6 +112,49 @@ class Gear(Constraint):
     def stands_for(self) -> Constraint:
         a, b = map(symbol, self.ends)
         return Relation(name=self.name, value=a - self.ratio * b, active=self.active)
+
+
+@element
+class Differential(Constraint):
+    """Speeds whose weighted sum stays 0, as of a differential's wheels and its cage. A model keeps it as a relation."""
+
+    table = "differential"
+    named = "differential"
+
+    name: str
+    speeds: tuple[tuple[str, Expr], ...] = fields.weights()
+
+    def faults(self) -> Iterator[str]:
+        yield from Constraint.faults(self)
+        if len(self.speeds) < 2:
+            yield f'{self.what}: has {len(self.speeds)} speeds, expected more: {{"left_dot": 1, "right_dot": 1}}.'
+
+    def stands_for(self) -> Constraint:
+        total = sum((symbol(name) * e for name, e in self.speeds), as_expr(0))
+        return Relation(name=self.name, value=total, active=self.active)
+
+
+@element
+class Planetary(Constraint):
+    """A planetary gear: N_sun u_sun + N_ring u_ring = (N_sun + N_ring) u_carrier, speeds of one base about one axis.
+
+    sun_teeth, ring_teeth : or radii. A model keeps it as a relation
+    """
+
+    table = "planetary"
+    named = "planetary {sun} {ring} {carrier}"
+
+    name: str
+    sun: str = fields.speed()
+    ring: str = fields.speed()
+    carrier: str = fields.speed()
+    sun_teeth: Expr = fields.scalar(above=0)
+    ring_teeth: Expr = fields.scalar(above=0)
+
+    def stands_for(self) -> Constraint:
+        s, r, c = map(symbol, (self.sun, self.ring, self.carrier))
+        value = self.sun_teeth * s + self.ring_teeth * r - (self.sun_teeth + self.ring_teeth) * c
+        return Relation(name=self.name, value=value, active=self.active)
 
 
 @element

@@ -35,7 +35,11 @@ def check_symbols(model: Model, faults: Faults) -> None:
             f"Gravity or a marker depends on {s}, a coordinate, speed, state or time. "
             "Expected constants: rename the symbol."
         )
-    never: dict[str, set[Expr]] = {"constants": variables, "coordinates": speeds | {TIME, *states} | controls, "anything": set()}
+    never: dict[str, set[Expr]] = {
+        "constants": variables,
+        "coordinates": speeds | {TIME, *states} | controls,
+        "anything": set(),
+    }
     for part in (*model.forces, *model.constraints, *model.states):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):

@@ -1,7 +1,6 @@
-"""Drives: actuators with controls, and motors with what they turn.
+"""Actuators: forces with a control, which comes from outside.
 
-A motor is short for a rotor, which is a body of its own, for what couples it to joints, and for an actuator on it.
-So every formulation has its inertia reflected through the ratio, and its gyroscopic moments on the body that carries it.
+A motor (see `motors`) is short for a rotor, for what couples it to joints, and for an actuator on it.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ current; all formulations have these. "quasicoordinate" embeds the transmissions
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from polhode.graph import Expr, Matrix, as_expr, matrix, maximum, sign, symbol, zeros
 from polhode.spatial import Pose
@@ -21,12 +22,15 @@ from .body import WORLD, Body, Marker
 from .constraints import Relation
 from .drives import Actuator
 from .elements import Constraint, Element, Force, element
-from .errors import closest, fault
+from .errors import ModelError, closest, fault
 from .forces import Potential, SpeedForce
 from .joint import Joint
 from .named import revolute
 from .states import State
 from .switched import Clutch
+
+if TYPE_CHECKING:
+    from .model import Model
 
 LINKS = ("gear", "clutch", "reversing clutch")
 
@@ -36,6 +40,8 @@ class Motor(Element):
     """A motor on a body, and what it turns.
 
     drives     : joints, or speeds, that turn with its shaft: u_j = drive_j alpha_dot
+    cable      : whether the angles of these are measured from the body that carries the motor, not from the body before
+                 each: cables run along the joints in between, whose axes are parallel [NelsonQuinn, eq. 29]
     sums       : joints, or speeds, that a cable sums up: alpha_dot = sum of sum_j u_j
     ratio      : turns of the rotor for one of the shaft
     inertia    : of the rotor about its axis; its mass belongs to the body that carries it. 0 for no rotor
@@ -63,6 +69,7 @@ class Motor(Element):
     axis: Matrix = fields.axis("z")
     damping: Expr = fields.scalar(0, least=0)
     efficiency: Expr = fields.scalar(1, least=0, most=1)
+    cable: bool = fields.flag(False)
     link: str = fields.choice(LINKS, "gear")
     capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
     stiffness: Expr | None = fields.scalar(optional=True, above=0)
@@ -84,6 +91,10 @@ class Motor(Element):
         """What the state of its current is called."""
         return f"{self.name}_current"
 
+    def carrier(self, model: Model) -> str:
+        """The body that carries it."""
+        return model.frame(self.on)[0]
+
     def faults(self) -> Iterator[str]:
         yield from Element.faults(self)
         if self.ratio == 0 or self.efficiency == 0:
@@ -95,6 +106,8 @@ class Motor(Element):
             yield f"{self.what}: has {loose} but no rotor to turn by itself. Give its inertia=."
         if loose and self.sums:
             yield f"{self.what}: sums joints up by {loose}, expected joints that it drives. Use drives=."
+        if self.cable and (loose or self.sums):
+            yield f"{self.what}: is a cable with {loose or 'joints to sum up'}, expected joints that it always drives."
         if self.link != "gear" and self.stiffness is not None:
             yield f"{self.what}: has a clutch and a stiffness, expected one of them."
         if self.capacity is not None and self.link == "gear":
@@ -140,12 +153,16 @@ def resolved(motor: Motor, joints: list[Joint]) -> Motor:
                 raise fault(f"{motor.what}: there is no joint or speed {name!r}. {closest(name, [*single, *speeds])}")
         return tuple((single.get(name, name) if name not in speeds else name, e) for name, e in pairs)
 
-    return replace(motor, drives=known(motor.drives), sums=known(motor.sums))
+    found = replace(motor, drives=known(motor.drives), sums=known(motor.sums))
+    if wrong := list(found.faults()):
+        raise ModelError(wrong)
+    return found
 
 
-def expanded(motor: Motor, joints: list[Joint], markers: Mapping[str, Marker]) -> Parts:
-    """The parts of a motor whose speeds are known."""
-    found = Parts()
+def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]) -> Parts:
+    """The parts of a motor whose speeds are known, on these bodies."""
+    found, joints = Parts(), [body.joint for body in bodies]
+    rates = {u: _rate(motor, u, bodies, markers) for u, _ in motor.drives}
     speed, rho = f"{motor.name}_dot", symbol(f"{motor.name}_dot")
     pairs = motor.drives or motor.sums
     if motor.turns:
@@ -153,14 +170,14 @@ def expanded(motor: Motor, joints: list[Joint], markers: Mapping[str, Marker]) -
         along = [(speed, as_expr(1))]
     elif motor.sums:
         along = [(u, motor.ratio * e) for u, e in motor.sums]
-        rho = sum((symbol(u) * e for u, e in along), as_expr(0))
+        rho = _sum(dict(along))
     elif motor.drives:
         first, share = motor.drives[0]
-        along = [(first, motor.ratio / share)]
-        rho = symbol(first) * motor.ratio / share
+        along = [(name, way * motor.ratio / share) for name, way in rates[first].items()]
+        rho = _sum(rates[first]) * motor.ratio / share
     else:
         raise fault(f"{motor.what}: has neither a rotor nor a joint to turn. Give inertia= or drives=.")
-    _transmission(motor, joints, found)
+    _transmission(motor, rates, joints, found)
     torque = _torque(motor, rho, found)
     if not motor.turns and motor.damping != 0:
         torque = torque - motor.damping * rho
@@ -195,18 +212,56 @@ def _rotor(motor: Motor, markers: Mapping[str, Marker]) -> Body:
     )
 
 
-def _transmission(motor: Motor, joints: list[Joint], found: Parts) -> None:
+def _sum(speeds: Mapping[str, Expr]) -> Expr:
+    return sum((symbol(name) * e for name, e in speeds.items()), as_expr(0))
+
+
+def _rate(motor: Motor, u: str, bodies: Sequence[Body], markers: Mapping[str, Marker]) -> dict[str, Expr]:
+    """What turns with the shaft: a speed, or, of a cable, all speeds from the carrier of the motor outward to it."""
+    if not motor.cable:
+        return {u: as_expr(1)}
+    known, hinge = {body.name: body for body in bodies}, next(body for body in bodies if u in body.joint.speeds())
+    on = markers[motor.on].body if motor.on in markers else motor.on
+    axis, found, body = _axis(motor, hinge), {u: as_expr(1)}, hinge
+    while body.parent != on:
+        axis = body.pose.R @ axis  # in the body before, at rest: hinges between turn about it
+        if body.parent == WORLD:
+            raise fault(
+                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
+                f"that carries {hinge.name!r}."
+            )
+        body = known[body.parent]
+        if body.joint.nu:
+            way = (axis @ _axis(motor, body)).number
+            if way is None or abs(abs(way) - 1) > 1e-9:
+                raise fault(
+                    f"{motor.what}: a cable to {u!r} along {body.name!r}, whose axis is not parallel. Say by how much "
+                    "each joint moves the cable: sums={...}."
+                )
+            found[body.joint.speeds()[0]] = as_expr(1 if way > 0 else -1)
+    return found
+
+
+def _axis(motor: Motor, body: Body) -> Matrix:
+    """The axis of a hinge, in the frame of its body."""
+    if body.joint.nu != 1 or len(body.joint.parts) != 1 or body.joint.parts[0].H[:3, 0] == zeros(3):
+        raise fault(f"{motor.what}: a cable along joint {body.joint.name!r}, expected a hinge. Use sums={{...}}.")
+    found: Matrix = body.joint.parts[0].H[:3, 0]
+    return found
+
+
+def _transmission(motor: Motor, rates: Mapping[str, dict[str, Expr]], joints: list[Joint], found: Parts) -> None:
     """What couples the rotor to joints, or joints to each other where there is no rotor."""
     rho, name = symbol(f"{motor.name}_dot"), motor.name
     if motor.sums:
         if motor.turns:
-            shaft = sum((symbol(u) * e for u, e in motor.sums), as_expr(0))
+            shaft = _sum(dict(motor.sums))
             found.constraints.append(Relation(name=f"{name} pulls", value=rho - motor.ratio * shaft, active=True))
         return
     if not motor.turns:
         first, share = motor.drives[0]
         for u, e in motor.drives[1:]:
-            row = symbol(u) - symbol(first) * (e / share)
+            row = _sum(rates[u]) - _sum(rates[first]) * (e / share)
             found.constraints.append(Relation(name=f"{name} drives {u}", value=row, active=True))
         return
     for u, e in motor.drives:
@@ -214,15 +269,15 @@ def _transmission(motor: Motor, joints: list[Joint], found: Parts) -> None:
         if motor.stiffness is not None:
             _yielding(motor, u, share, joints, found)
         elif motor.link == "gear":
-            found.constraints.append(Relation(name=f"{name} drives {u}", value=symbol(u) - share * rho, active=True))
+            found.constraints.append(
+                Relation(name=f"{name} drives {u}", value=_sum(rates[u]) - share * rho, active=True)
+            )
         else:
             joint = next(joint.name for joint in joints if u in joint.speeds())
             label, ends = f"{name} {joint if u == f'{joint}_dot' else u}", (u, f"{name}_dot")
             found.constraints.append(Clutch(name=label, ends=ends, ratio=share, capacity=motor.capacity, active=True))
             if motor.link != "clutch":
-                back = Clutch(
-                    name=f"{label} reversed", ends=ends, ratio=-share, capacity=motor.capacity, active=False
-                )
+                back = Clutch(name=f"{label} reversed", ends=ends, ratio=-share, capacity=motor.capacity, active=False)
                 found.constraints.append(back)
 
 
@@ -272,7 +327,9 @@ class Handle:
         place = next(i for i, motor in enumerate(self._motors) if motor.name == self.name)
         motor = self._motors[place]
         new = Motor.specs[what].made(joints, f"{motor.what}: {what}")
-        self._motors[place] = replace(motor, **{what: (*getattr(motor, what), *new)})
+        known = {"drives": motor.drives, "sums": motor.sums}
+        known[what] = (*known[what], *new)
+        self._motors[place] = replace(motor, drives=known["drives"], sums=known["sums"])
         return self
 
     def __repr__(self) -> str:

@@ -75,7 +75,8 @@ def powers(traj: Trajectory) -> np.ndarray:
     own = eq.own_power
     if own != 0:
         found[..., WORK.index("own")] = [
-            run(traj, [own], *x, np.zeros((len(x[0]), traj.tau.shape[1])), z)[0] for x, z in zip(states, beside, strict=True)
+            run(traj, [own], *x, np.zeros((len(x[0]), traj.tau.shape[1])), z)[0]
+            for x, z in zip(states, beside, strict=True)
         ]
     if _moves(traj):
         moved = eq.constraints.J @ eq.u

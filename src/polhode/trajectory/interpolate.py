@@ -40,7 +40,9 @@ def knots_of(outputs: Knots, events: Sequence[Event], constant: bool) -> Knots:
     if constant:
         tau = outputs.tau[np.searchsorted(t, times)]
     else:
-        tau = np.array([np.interp(times, t, column) for column in outputs.tau.T]).T.reshape(len(times), outputs.tau.shape[1])
+        tau = np.array([np.interp(times, t, column) for column in outputs.tau.T]).T.reshape(
+            len(times), outputs.tau.shape[1]
+        )
     where = np.searchsorted(t, times)
     parts = times, x[:, :nq], x[:, nq : nq + nu], tau, x[:, nq + nu :]
     return Knots(*(np.insert(a, where, b, axis=0) for a, b in zip(outputs, parts, strict=True)))

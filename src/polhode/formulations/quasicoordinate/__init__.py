@@ -12,8 +12,8 @@ Reference: [NelsonQuinn, eq. 1 to 41], corrected; slides, screws and other joint
 """
 
 from .chain import Member, members
+from .limbed import terms
 from .limbs import Limb, Limbs, find_limbs
-from .method import terms
 from .transform import Transformations, transformations
 
 __all__ = ["Limb", "Limbs", "Member", "Transformations", "find_limbs", "members", "terms", "transformations"]

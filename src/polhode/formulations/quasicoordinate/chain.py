@@ -79,7 +79,7 @@ class Member:
 
     @cached_property
     def center(self) -> Columns:
-        """The velocity of its mass centre in the world: the row of Phi C^R D with S. Reference: [NelsonQuinn, eq. 7]."""
+        """The velocity of its mass centre in the world: the row of Phi C^R D with S. [NelsonQuinn, eq. 7]."""
         arm = self.C @ skew(self.S).T
         return {j: _sum(self.moves.get(j), arm @ c) for j, c in self.turns.items()}
 
@@ -94,7 +94,7 @@ class Member:
     @cached_property
     def turning(self) -> Matrix:
         """C^R xi, xi = omega~ Omega + D_dot u. Reference: [NelsonQuinn, eq. 20], with the dot on D."""
-        xi = cross(self.omega, self.D @ self.own) + self.kin.rate(self.D) @ self.own
+        xi: Matrix = cross(self.omega, self.D @ self.own) + self.kin.rate(self.D) @ self.own
         return xi if self.parent is None else self.back @ self.parent.turning + xi
 
     @cached_property

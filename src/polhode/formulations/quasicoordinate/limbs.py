@@ -23,19 +23,22 @@ class Limb:
 
     shares : 1 over the number of limbs that a body is in; of mass and inertia. Reference: [NelsonQuinn, eq. 39, 41]
     masses : its share of the masses
+    rotors : of motors on its bodies, each in one limb only
     """
 
     name: str
     bodies: tuple[str, ...]
     shares: tuple[Fraction, ...]
     masses: tuple[Expr, ...]
+    rotors: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [
             name if share == 1 else f"{name} ({share} of its mass, {short(mass)})"
             for name, share, mass in zip(self.bodies, self.shares, self.masses, strict=True)
         ]
-        return f"{self.name}: {' - '.join(parts)}"
+        turning = f", with {', '.join(self.rotors)}" if self.rotors else ""
+        return f"{self.name}: {' - '.join(parts)}{turning}"
 
 
 class Limbs(tuple[Limb, ...]):
@@ -52,7 +55,9 @@ def find_limbs(kin: Kinematics, given: Mapping[str, Any] | None = None) -> Limbs
 
     given : names of limbs, with the last body of each, or with all their bodies, base first
     """
-    bodies = {m.name: m for m in members(kin)}
+    every = {m.name: m for m in members(kin)}
+    rotors = {body.name: body.parent for body in kin.model.bodies if body.rotor}
+    bodies = {name: m for name, m in every.items() if name not in rotors}
     if given is None:
         inner = {m.parent.name for m in bodies.values() if m.parent is not None}
         chains = {name: tuple(b.name for b in m.chain) for name, m in bodies.items() if name not in inner}
@@ -60,16 +65,19 @@ def find_limbs(kin: Kinematics, given: Mapping[str, Any] | None = None) -> Limbs
         chains = {name: _chain(name, said, bodies) for name, said in given.items()}
     many = Counter(name for chain in chains.values() for name in chain)
     if left := [name for name in bodies if name not in many]:
-        raise ValueError(f"limbs: no limb has the body {left[0]!r}, expected all bodies in one or more. Name one with it.")
-    return Limbs(
-        Limb(
-            name=name,
-            bodies=chain,
-            shares=tuple(Fraction(1, many[b]) for b in chain),
-            masses=tuple(bodies[b].m / many[b] for b in chain),
+        raise ValueError(
+            f"limbs: no limb has the body {left[0]!r}, expected all bodies in one or more. Name one with it."
         )
-        for name, chain in chains.items()
-    )
+    found, placed = [], set()
+    for name, chain in chains.items():
+        own = tuple(rotor for rotor, on in rotors.items() if on in chain and rotor not in placed)
+        placed |= {*own}
+        shares, masses = (Fraction(1, many[b]) for b in chain), (bodies[b].m / many[b] for b in chain)
+        found.append(Limb(name=name, bodies=chain, shares=(*shares,), masses=(*masses,), rotors=own))
+    for rotor in rotors:  # on the world
+        if rotor not in placed:
+            found.append(Limb(name=rotor, bodies=(rotor,), shares=(Fraction(1),), masses=(every[rotor].m,)))
+    return Limbs(found)
 
 
 def _chain(name: str, said: Any, bodies: Mapping[str, Any]) -> tuple[str, ...]:

@@ -73,23 +73,21 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
               which drives it by a cable [NelsonQuinn, eq. 29]; the axes in between must be parallel
     """
     bodies = {m.name: m for m in members(kin.joints)}
-    chains = [tuple(bodies[name] for name in limb.bodies) for limb in limbs]
+    chains = [tuple(bodies[name] for name in (*limb.bodies, *limb.rotors)) for limb in limbs]
     between = _between(bodies, inboard or {})
-    made = {
-        limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)
-    }
+    made = {limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)}
     own = [[(m, k) for m in chain for k in range(m.D.shape[1])] for chain in chains]  # a speed of a limb
     whole = [(l, m, k) for l, part in enumerate(own) for m, k in part]
     after1 = list(dict.fromkeys((m.name, k, None if m.parent is None else l) for l, m, k in whole))
     after1.sort(key=lambda entry: entry[2] is not None)  # bases first
-    after2 = [(m.name, k) for m in bodies.values() for k in range(m.D.shape[1])]
+    after2 = [(m.name, k) for m in bodies.values() for k in range(m.D.shape[1])]  # the speeds of the joints
     D1 = _picking([(m.name, k, None if m.parent is None else l) for l, m, k in whole], after1)
     D2 = _picking([entry[:2] for entry in after1], after2)
     D3 = kin.speeds.G if isinstance(kin, InSpeeds) else identity(len(kin.u))
     if between:
         D3 = _measured(bodies, between) @ D3
     u, last = [str(s.value) for s in kin.joints.u], tuple(str(s.value) for s in kin.u)
-    place = {entry: name for entry, name in zip(after2, u, strict=True)}
+    place = dict(zip(after2, u, strict=True))
     limb_names = [limb.name for limb in limbs]
     return Transformations(
         limbs=made,
@@ -139,9 +137,11 @@ def _relative(chain: Sequence[Member], between: Mapping[str, Mapping[str, int]])
         blocks[i][i] = identity(3)
     skipped: set[int] = set()
     for i, m in enumerate(chain):
-        skipped |= {j for j in range(i) if chain[j].name in between.get(m.name, {})}
+        before = between.get(m.name, {})
+        skipped = {j for j in range(i) if chain[j].name in before or (j in skipped and chain[j] in m.chain)}
         for j in range(i + 1):
-            blocks[1 + i][1 + j] = zeros(3, 3) if j in skipped else m.C.T @ chain[j].C if j < i else identity(3)
+            if j not in skipped and chain[j] in m.chain:
+                blocks[1 + i][1 + j] = m.C.T @ chain[j].C if j < i else identity(3)
     return matrix([[e for block in row for e in block[k]] for row in blocks for k in range(3)])
 
 
@@ -152,7 +152,7 @@ def _between(bodies: Mapping[str, Member], inboard: Mapping[str, str]) -> dict[s
         for said in (name, start):
             if said not in bodies and said != WORLD:
                 raise KeyError(f"inboard: there is no body {said!r} that moves. {closest(said, bodies)}")
-        chain = [m for m in bodies[name].chain]
+        chain = bodies[name].chain
         names = [m.name for m in chain]
         if start not in (*names[:-1], WORLD):
             raise ValueError(f"inboard: {start!r} does not carry {name!r}, expected one of {', '.join(names[:-1])}.")
@@ -171,8 +171,8 @@ def _way(m: Member, last: Member, start: str) -> int:
             if max(map(abs, off)) < 1e-12 and last.D[:, 0] != zeros(3):
                 return way
     raise ValueError(
-        f"inboard: {last.name!r} cannot be measured from {start!r}, because its axis is not parallel to that of {m.name!r}. "
-        "Write the cable as a constraint among the speeds, build.cable(...) or build.constraint(...)."
+        f"inboard: {last.name!r} cannot be measured from {start!r}: its axis is not parallel to that of {m.name!r}. "
+        "Have a motor sum its joints up, build.motor(..., sums={...}), or write a constraint among their speeds."
     )
 
 

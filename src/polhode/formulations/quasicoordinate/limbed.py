@@ -14,11 +14,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, as_expr, cross, gradient, matrix, mirrored, sqrt, vector, zeros
+from polhode.graph import (
+    Expr,
+    Matrix,
+    as_expr,
+    cross,
+    gradient,
+    identity,
+    matrix,
+    maximum,
+    mirrored,
+    sqrt,
+    vector,
+    zeros,
+)
 from polhode.kinematics import Kinematics
-from polhode.kinematics.compliant import compliant_loads, stop_forces
+from polhode.kinematics.compliant import rubbing, stop_depths, taut
+from polhode.kinematics.constraints import touch_of
 from polhode.kinematics.loads import elastic_energy, speed_forces
-from polhode.model import WORLD, MarkerWrench, SpringDamper
+from polhode.model import WORLD, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, SpringDamper
 from polhode.spatial.rotation import skew
 
 from ..terms import Terms
@@ -40,9 +54,10 @@ class Limbed:
     def shares(self) -> Iterator[tuple[Member, Expr]]:
         """Every body of every limb, with the share that the limb has of it; bodies without inertia are left out."""
         for limb in self.limbs:
-            for name, share in zip(limb.bodies, limb.shares, strict=True):
+            own = [*zip(limb.bodies, limb.shares, strict=True), *((name, 1) for name in limb.rotors)]
+            for name, share in own:
                 body = self.bodies[name]
-                if body.m != 0 or body.I != zeros(3, 3):
+                if body.m != 0 or zeros(3, 3) != body.I:
                     yield body, as_expr(share)
 
     def mass(self) -> Matrix:
@@ -53,15 +68,15 @@ class Limbed:
             turned = {j: body.I @ c * share for j, c in body.turns.items()}
             moved = {j: c * (body.m * share) for j, c in body.center.items()}
             for i, (w, v) in _both(body).items():
-                for j in turned:
+                for j, along in turned.items():
                     if j <= i:
-                        M[i][j] = M[i][j] + w @ turned[j] + v @ moved[j]
+                        M[i][j] = M[i][j] + w @ along + v @ moved[j]
         for i, a in enumerate(self._armatures):
             M[i][i] = M[i][i] + a
         return mirrored(matrix(M).T) if n else zeros(0, 0)
 
     def velocity(self) -> Matrix:
-        """T^T (A sigma + h), (nu,): m Gamma along Phi, omega~ I* omega + I* C^R xi. Reference: [NelsonQuinn, eq. 19]."""
+        """T^T (A sigma + h), (nu,): m Gamma along Phi, omega~ I* omega + I* C^R xi. [NelsonQuinn, eq. 19]."""
         total = none(len(self.kin.u))
         for body, share in self.shares():
             gathered(body.center, body.accelerating * (body.m * share), total)
@@ -126,44 +141,68 @@ class Limbed:
         for name, law in speed_forces(kin):
             total[index[name]] = total[index[name]] + law
         slopes = -gradient(elastic_energy(kin), kin.q)
-        pushes = dict.fromkeys(range(len(kin.q)), as_expr(0))
-        for i, push in stop_forces(kin):
-            pushes[i] = pushes[i] + push
-        return vector(total) + kin.pulled(slopes + vector(pushes.values()))
+        return vector(total) + kin.pulled(slopes + self._stops())
+
+    def _stops(self) -> Matrix:
+        """The forces of stops that yield, on the coordinates."""
+        q, pushes = {str(s.value): i for i, s in enumerate(self.kin.q)}, none(len(self.kin.q))
+        for force in self.kin.model.forces:
+            if isinstance(force, CompliantStop):
+                i = q[force.coordinate]
+                for depth, way in stop_depths(force):
+                    pushes[i] = pushes[i] + force.push(depth, self.kin.q_dot[i] * -way) * way
+        return vector(pushes)
 
     def _at(self, marker: str) -> tuple[Member | None, Matrix]:
         """The body that a marker is fixed to, None for the world, and its place there."""
         body, X = self.kin.model.frame(marker)
         return (None if body == WORLD else self.bodies[body]), X.p
 
-    def _rate(self, marker: str) -> Matrix:
-        """The velocity of a marker in the world."""
-        body, r = self._at(marker)
-        if body is None:
-            return zeros(3)
-        found: Matrix = _along(body.moves, self.kin.u) + body.C @ cross(body.omega, r)
-        return found
-
     def _loads(self) -> Iterator[tuple[str, Matrix, Matrix]]:
         """Markers with torques and forces there, in the axes of the world."""
         kin = self.kin
         for force in kin.model.forces:
             if isinstance(force, MarkerWrench):
-                R = kin.pose(force.marker).R
-                world = force.axes == "world"
-                yield force.marker, force.torque if world else R @ force.torque, force.force if world else R @ force.force
+                R = identity(3) if force.axes == "world" else kin.pose(force.marker).R
+                yield force.marker, R @ force.torque, R @ force.force
             elif isinstance(force, SpringDamper):
-                a, b = force.ends
-                p_AB = kin.pose(b).p - kin.pose(a).p
-                if force.length == 0 and force.damping == 0:
-                    pull = p_AB * force.stiffness  # no length to divide by
-                else:
-                    l: Expr = sqrt(p_AB @ p_AB)
-                    rate = p_AB @ (self._rate(b) - self._rate(a)) / l if force.damping != 0 else as_expr(0)
-                    pull = p_AB * ((force.stiffness * (l - force.length) + force.damping * rate) / l)
-                yield a, zeros(3), pull
-                yield b, zeros(3), -pull
-        yield from compliant_loads(kin)
+                yield from self._pulled(force.ends, self._spring(force))
+            elif isinstance(force, CompliantRope):
+                l = taut(kin, force)[1]
+                yield from self._pulled(force.ends, force.push(l - force.length, self._rate(force.ends, l)) / l)
+            elif isinstance(force, CompliantContact):
+                at = touch_of(kin, force.marker, force)
+                lam = force.push(maximum(-at.height, 0), -(at.slip @ at.n))
+                pushed = at.n * lam + rubbing(force, at, lam)
+                yield force.marker, cross(at.down, pushed), pushed
+                yield force.ground, cross(pushed, at.lever), -pushed
+
+    def _pulled(self, ends: tuple[str, str], tension: Expr) -> Iterator[tuple[str, Matrix, Matrix]]:
+        """Forces at two markers along the line between them; tension is that by their distance."""
+        a, b = ends
+        pull = (self.kin.pose(b).p - self.kin.pose(a).p) * tension
+        yield a, zeros(3), pull
+        yield b, zeros(3), -pull
+
+    def _spring(self, spring: SpringDamper) -> Expr:
+        """The tension of a spring and damper by its length."""
+        if spring.length == 0 and spring.damping == 0:
+            return spring.stiffness  # no length to divide by
+        p_AB = self.kin.pose(spring.ends[1]).p - self.kin.pose(spring.ends[0]).p
+        l: Expr = sqrt(p_AB @ p_AB)
+        rate = self._rate(spring.ends, l) if spring.damping != 0 else as_expr(0)
+        return (spring.stiffness * (l - spring.length) + spring.damping * rate) / l
+
+    def _rate(self, ends: tuple[str, str], l: Expr) -> Expr:
+        """How fast the distance l of two markers grows."""
+        (a, b), total = ends, zeros(3)
+        for marker, sign in ((b, 1), (a, -1)):
+            body, r = self._at(marker)
+            if body is not None:
+                moved = _along(body.moves, self.kin.u) + body.C @ cross(body.omega, r)
+                total = total + moved * sign
+        found: Expr = (self.kin.pose(b).p - self.kin.pose(a).p) @ total / l
+        return found
 
 
 def terms(kin: Kinematics, limbs: Limbs | None = None) -> Terms:
