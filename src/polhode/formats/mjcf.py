@@ -54,13 +54,15 @@ class _Item:
 
 
 def read_mjcf(
-    text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop"
-) -> Model:
+    text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop",
+    actuators: bool = True,
+) -> Model:  # fmt: skip
     """Read a model from the text of an MJCF file.
 
     folder  : where included files are looked for; never outside of it
     passive : whether the joints' damping, springs and dry friction act, or are only kept
     limits  : "stop" where limits are stops in simulations, "ignore" where they are only kept
+    actuators : whether there are any
 
     Inertias are taken literally; the report lists those that no body has, and
     the parts of the file that were not read.
@@ -75,7 +77,7 @@ def read_mjcf(
         reader.add_bodies()
         separate_names(reader.builder)
         reader.read_equalities()
-        reader.read_drives()
+        reader.read_drives(actuators)
         faults.raise_any()
         return reader.builder.build().merged()
     raise ModelError(faults.found, source)
@@ -283,7 +285,7 @@ class _Reader:
             with self.faults.caught():
                 read_equality(self.classes.filled(element, None, "equality"), named, self.builder, self.faults)
 
-    def read_drives(self) -> None:
+    def read_drives(self, actuators: bool) -> None:
         """Read tendons, then actuators."""
         read = {found.joint.name: (found, body) for body in self.bodies for found in body.joints}
         joints = {body.joint.name: body.joint for body in self.builder.bodies if body.joint.name in read}
@@ -308,6 +310,8 @@ class _Reader:
             reach={name: found.reach for name, (found, _) in read.items() if found.reach is not None},
             push={name: found.push for name, (found, _) in read.items() if found.push is not None},
         )
+        if not actuators:
+            return
         ActuatorReader(
             self.root, self.classes, self.settings, targets, tendons, limited, start, self.builder, self.faults
         ).read()

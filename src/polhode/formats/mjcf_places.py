@@ -137,7 +137,7 @@ class Reference:
     def mass(self, rates: Rates) -> float:
         """What is moved, as seen along the row: 1 / (row M^-1 row^T)."""
         row = self.row(rates)
-        return float(1 / max(1e-15, row @ np.linalg.solve(self.M, row)))
+        return 1 / max(1e-15, float(row @ np.linalg.solve(self.M, row)))
 
 
 def _numbers(m: Matrix) -> list[float]:
