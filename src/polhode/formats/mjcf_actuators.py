@@ -238,14 +238,15 @@ class ActuatorReader:
         """Hand an actuator to the builder, with its activation."""
         drive, what = a.drive, a.what
         lower, upper = self.inherited(a, "ctrlrange", "ctrllimited")
-        self.damp(a)
-        muscle = Muscle()
-        if "muscle" in (drive.gaintype, drive.biastype):
-            try:
-                muscle = self.muscle(a)
-            except _NotReadError as reason:
-                self.builder.note(f"{what} is not read: {reason}.")
-                return
+        try:
+            self.damp(a)
+            muscle = self.muscle(a) if "muscle" in (drive.gaintype, drive.biastype) else Muscle()
+        except (_NotReadError, np.linalg.LinAlgError) as reason:
+            said = (
+                reason if isinstance(reason, _NotReadError) else "it needs M in the pose of the file, which is singular"
+            )
+            self.builder.note(f"{what} is not read: {said}.")
+            return
         control = command = symbol(CONTROL.format(a.name))
         if drive.dyntype != "none":
             command = symbol(ACTIVATION.format(a.name))
@@ -316,10 +317,7 @@ class ActuatorReader:
             reach = self.found_reach(a)
         force = 0.0
         if prm[2] < 0:
-            try:
-                force = float(prm[3]) / max(1e-15, self.reference.acceleration(self.rates(a)))
-            except np.linalg.LinAlgError:
-                raise _NotReadError("its force depends on M in the pose of the file, which is singular") from None
+            force = float(prm[3]) / max(1e-15, self.reference.acceleration(self.rates(a)))
         return Muscle(reach=(float(reach[0]), float(reach[1])), force=force)
 
     def found_reach(self, a: _Actuator) -> list[Number]:

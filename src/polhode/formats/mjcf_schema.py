@@ -58,6 +58,10 @@ _OWN = {  # of each actuator
 }
 _TENDON = """actuatorfrclimited actuatorfrcrange armature class damping frictionloss group limited margin material name
     range rgba solimpfriction solimplimit solreffriction solreflimit springlength springyield stiffness user width"""
+_IN_TENDON: dict[str, dict[str, tuple[str, ...]]] = {
+    "fixed": {"joint": ("coef", "joint")},
+    "spatial": {"site": ("site",), "geom": ("geom", "sidesite"), "pulley": ("divisor",)},
+}
 _PLACED = ("body", "frame", "inertial", "geom", "site")
 ATTRIBUTES = {
     tag: tuple(sorted({*text.replace("|", " ").split(), *(_PLACE if tag in _PLACED else ())}))
@@ -118,6 +122,12 @@ def _check_drives(section: Element, unknown: Unknown, faults: Faults) -> None:
         elif element.tag not in _NOT_READ:
             attributes = ACTUATOR.get(element.tag) or _TENDON.split()
             unknown.check(element, attributes, f"<{section.tag}> <{element.tag}>")
+        for inside in element.children if section.tag == "tendon" else ():
+            parts = _IN_TENDON.get(element.tag, {})
+            if inside.tag in parts:
+                unknown.check(inside, parts[inside.tag], f"<{element.tag}> <{inside.tag}>")
+            else:
+                _add_unknown(inside, f"<{element.tag}>", list(parts), faults)
 
 
 def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:

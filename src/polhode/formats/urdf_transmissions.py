@@ -18,6 +18,7 @@ from polhode.model.drives import CONTROL
 
 from .xml import Element, Number, to_number
 
+_KNOWN = ("type", "joint", "actuator", "hardwareInterface", "mechanicalReduction", "role", "offset")
 KINDS = {"SimpleTransmission": 1, "DifferentialTransmission": 2, "FourBarLinkageTransmission": 2}  # joints
 
 
@@ -38,12 +39,14 @@ def read_transmissions(root: Element, builder: Builder) -> None:
     names = {e.get("name") for transmission in root.all("transmission") for e in transmission.all("actuator")}
     reader = _Reader(builder, {name for name in names if name})
     others: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
     interfaces = 0
     for element in root.all("transmission"):
         kind = _kind(element)
         if kind not in KINDS:
             others[kind] += 1
             continue
+        unread.update(inner.tag for inner in element.walk() if inner.tag not in ("transmission", *_KNOWN))
         interfaces += any(inner.tag == "hardwareInterface" for inner in element.walk())
         try:
             reader.add(element, kind)
@@ -52,6 +55,8 @@ def read_transmissions(root: Element, builder: Builder) -> None:
     if reader.still:
         shown = ", ".join([*map(repr, reader.still[:8])] + ["..."] * (len(reader.still) > 8))
         builder.note(f"Transmissions of {shown} are not read: these joints do not turn about or slide along an axis.")
+    for tag, n in unread.items():
+        builder.note(f"<{tag:.40}> in <transmission> is not read{f' ({n} of them)' if n > 1 else ''}.")
     for kind, n in others.items():
         builder.note(f"<transmission> of type {kind!r:.60} is not read{f' ({n} of them)' if n > 1 else ''}.")
     if interfaces:

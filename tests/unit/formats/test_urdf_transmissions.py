@@ -71,6 +71,10 @@ def test_joints_are_what_ros_control_says_where_actuators_turn():
     ("text", "note"),
     [
         (transmission("Hey5Reducer"), "<transmission> of type 'Hey5Reducer' is not read."),
+        (
+            transmission("SimpleTransmission", "<mechanicalReducton/>"),
+            "<mechanicalReducton> in <transmission> is not read",
+        ),
         (transmission("SimpleTransmission", end("joint", "j1")), "'t' is not read: it has 1 joints and 0 actuators"),
         (
             transmission("SimpleTransmission", end("joint", "x"), end("actuator", "m")),
