@@ -41,7 +41,7 @@ def grown(n: int) -> None:
     path.write_text(urdf(n))
 
     def derive() -> Any:
-        eq = ph.formulate(ph.load(path, floating=False))
+        eq = ph.formulate(ph.load(path, floating=False, actuators=False))
         tau = vector_of("tau", n)
         return {"q": eq.q, "u": eq.u, "tau": tau}, eq.terms.forward(tau)
 

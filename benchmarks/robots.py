@@ -71,7 +71,7 @@ def load(title: str, folder: Path) -> Robot:
     if title == CHAIN:
         path = folder / "chain.urdf"
         path.write_text(urdf(300))
-    model = ph.load(path, floating=floating)
+    model = ph.load(path, floating=floating, actuators=False)
     model = ph.locked(model, held) if held else model
     theirs = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
     theirs = pin.buildReducedModel(theirs, [theirs.getJointId(j) for j in held], pin.neutral(theirs))
@@ -195,7 +195,7 @@ def cold_start(rounds: int) -> tuple[float, float]:
 import time; start = time.perf_counter()
 import polhode as ph, polhode.compile, polhode.equations.dynamics, polhode.formats
 ph.load, ph.locked, ph.formulate; imported = time.perf_counter()
-model = ph.locked(ph.load({str(described("Panda arm"))!r}, floating=False), {ROBOTS["Panda arm"][2]})
+model = ph.locked(ph.load({str(described("Panda arm"))!r}, floating=False, actuators=False), {ROBOTS["Panda arm"][2]})
 ph.formulate(model).compile().forward_dynamics([0.1] * 7, [0.2] * 7, [0.3] * 7)
 print(imported - start, time.perf_counter() - imported)
 """

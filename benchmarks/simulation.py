@@ -51,7 +51,7 @@ def dynamics(name: str) -> Any:
         return bicycle().compile(values={"g": 9.81})
     title = ROBOT[name]
     _, floating, held = ROBOTS[title]
-    model = ph.load(described(title), floating=floating)
+    model = ph.load(described(title), floating=floating, actuators=False)
     return ph.formulate(ph.locked(model, held) if held else model).compile()
 
 

@@ -24,7 +24,13 @@ class At:
 
     def __init__(self, eq, q, u, parameters=()):
         self.eq, self.q, self.u = eq, np.asarray(q), np.asarray(u)
-        self.values = {eq.q: list(q), eq.u: list(u), **dict(parameters), eq.t: 0.3}
+        self.values = {
+            eq.q: list(q),
+            eq.u: list(u),
+            **dict(parameters),
+            eq.t: 0.3,
+            eq.controls: [0.0] * len(eq.controls),
+        }
 
     def __call__(self, e):
         found = np.array(evaluate(e.entries if isinstance(e, Matrix) else [e], self.values))

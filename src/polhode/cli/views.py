@@ -56,6 +56,15 @@ def model_data(model: Model) -> dict[str, Any]:
         ],
         "markers": {marker.name: marker.body for marker in model.markers},
         "forces": [force.name for force in model.forces],
+        "actuators": [
+            {
+                "name": a.name,
+                "on": a.marker or {speed: value(e) for speed, e in a.along},
+                "control": [None if e is None else value(e) for e in (a.lower, a.upper)],
+                "force": [None if e is None else value(e) for e in (a.least, a.most)],
+            }
+            for a in model.actuators
+        ],
         "couplings": [
             {"coordinate": c.coordinate, "of": c.of, "ratio": value(c.ratio), "offset": value(c.offset)}
             for c in model.couplings

@@ -11,8 +11,9 @@ LARGEST = 64 * 2**20  # bytes; no description of a mechanism is larger
 
 
 def load(
-    path: str | Path, *, floating: bool | str = False, passive: bool | None = None, limits: str | None = None
-) -> Model:
+    path: str | Path, *, floating: bool | str = False, passive: bool | None = None, limits: str | None = None,
+    actuators: bool = True,
+) -> Model:  # fmt: skip
     """Read a model from a URDF, MJCF or TOML file.
 
     floating : give the root of a URDF six degrees of freedom; True or
@@ -23,6 +24,7 @@ def load(
                joint says it for itself.
     limits   : "stop" where limits of joints are stops in simulations, "ignore" where they
                are only kept. None is "stop", or what a TOML file says.
+    actuators : False leaves out the actuators of MJCF and the transmissions of URDF, with their controls
 
     Every fault of a file is reported at once, as one ModelError.
     """
@@ -34,6 +36,8 @@ def load(
     if limits not in ("stop", "ignore", None):
         near = f" {closest(limits, ('stop', 'ignore'))}" if isinstance(limits, str) else ""
         raise ValueError(f'limits={limits!r:.60}: expected "stop" or "ignore".{near}')
+    if actuators not in (True, False):
+        raise ValueError(f"actuators={actuators!r:.60}: expected True or False.")
     text = _text(path)
     kind = _kind(path, text)
     if kind == "toml":
@@ -43,6 +47,8 @@ def load(
             raise ValueError("floating applies to URDF files; in TOML, give the root body a free joint.")
         if passive is not None:
             raise ValueError("passive applies to URDF and MJCF files; in TOML, each joint says it: passive = false.")
+        if not actuators:
+            raise ValueError("actuators applies to URDF and MJCF files; in TOML, remove the [[actuator]] tables.")
         return read_toml(text, source=str(path), limits=limits)
     if kind == "mjcf":
         from .mjcf import read_mjcf
@@ -50,11 +56,16 @@ def load(
         if floating:
             raise ValueError("floating applies to URDF files; in MJCF, give the root body a freejoint.")
         acts = limits or "stop"
-        return read_mjcf(text, source=str(path), folder=path.parent, limits=acts, passive=passive is not False)
+        return read_mjcf(
+            text, source=str(path), folder=path.parent, limits=acts, passive=passive is not False, actuators=actuators
+        )
     from .urdf import read_urdf
 
     turn = "quaternion" if floating is True else floating
-    return read_urdf(text, source=str(path), floating=turn or None, passive=bool(passive), limits=limits or "stop")
+    acts = limits or "stop"
+    return read_urdf(
+        text, source=str(path), floating=turn or None, passive=bool(passive), limits=acts, actuators=actuators
+    )
 
 
 def _text(path: Path) -> str:

@@ -16,17 +16,20 @@ from pathlib import Path
 from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, weld
 from polhode.spatial import Pose
 
+from .mjcf_actuators import ActuatorReader, Limited
 from .mjcf_equalities import READ, Named, read_equality
 from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
+from .mjcf_places import Places
 from .mjcf_schema import check_elements
+from .mjcf_tendons import Targets, read_tendons
 from .mjcf_text import Classes, Settings, read_settings, read_text
 from .variables import separate_names
 from .xml import Element, numbers
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
-_NOT_READ = ("actuator", "tendon", "contact", "sensor", "deformable")
+_NOT_READ = ("contact", "sensor", "deformable", "keyframe")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,13 +54,15 @@ class _Item:
 
 
 def read_mjcf(
-    text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop"
-) -> Model:
+    text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop",
+    actuators: bool = True,
+) -> Model:  # fmt: skip
     """Read a model from the text of an MJCF file.
 
     folder  : where included files are looked for; never outside of it
     passive : whether the joints' damping, springs and dry friction act, or are only kept
     limits  : "stop" where limits are stops in simulations, "ignore" where they are only kept
+    actuators : whether there are any
 
     Inertias are taken literally; the report lists those that no body has, and
     the parts of the file that were not read.
@@ -72,6 +77,7 @@ def read_mjcf(
         reader.add_bodies()
         separate_names(reader.builder)
         reader.read_equalities()
+        reader.read_drives(actuators)
         faults.raise_any()
         return reader.builder.build().merged()
     raise ModelError(faults.found, source)
@@ -278,6 +284,37 @@ class _Reader:
         for element in found:
             with self.faults.caught():
                 read_equality(self.classes.filled(element, None, "equality"), named, self.builder, self.faults)
+
+    def read_drives(self, actuators: bool) -> None:
+        """Read tendons, then actuators."""
+        read = {found.joint.name: (found, body) for body in self.bodies for found in body.joints}
+        joints = {body.joint.name: body.joint for body in self.builder.bodies if body.joint.name in read}
+        start: dict[str, float] = {}
+        rest: dict[str, float] = {}
+        for name, joint in joints.items():
+            found, body = read[name]
+            pose = body.X_PB
+            given = [found.ref] if joint.nq == 1 else [*quaternion_of(pose.R), *map(float, pose.p)]
+            given = [1.0, 0.0, 0.0, 0.0] if joint.kind == "spherical" else given
+            start |= dict(zip(joint.coordinates(), given, strict=True))
+            rest |= {joint.coordinates()[0]: float(joint.rest[0])} if joint.nq == 1 else {}
+        targets = Targets(
+            joints=joints,
+            sites={name: marker for name, (marker, _) in self.named_sites.items()},
+            rest=start | rest,
+            places=Places(self.builder),
+        )
+        options = (self.settings, self.passive, self.builder, self.faults)
+        tendons = read_tendons(self.root, self.classes, targets, *options)
+        limited = Limited(
+            reach={name: found.reach for name, (found, _) in read.items() if found.reach is not None},
+            push={name: found.push for name, (found, _) in read.items() if found.push is not None},
+        )
+        if not actuators:
+            return
+        ActuatorReader(
+            self.root, self.classes, self.settings, targets, tendons, limited, start, self.builder, self.faults
+        ).read()
 
     def note_the_rest(self) -> None:
         """Note once per kind what is not read."""

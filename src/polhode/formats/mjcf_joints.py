@@ -26,12 +26,16 @@ class Read:
     before : from the frame so far to the frame on which the joint sits
     after  : from the frame that the joint moves back to the body's own
     ref    : the coordinate's value in the pose of the file
+    reach  : the range that limits it, None for none
+    push   : what all its actuators together may do, None for anything
     """
 
     joint: Joint
     before: Pose
     after: Pose
     ref: float
+    reach: list[float] | None = None
+    push: list[float] | None = None
 
 
 def read_joint(
@@ -48,10 +52,13 @@ def read_joint(
     if element.tag == "joint":
         options |= _laws(element, kind, what, scale, builder, faults)
     if kind in ("free", "ball"):
-        if _bounds(element, "range", "limited", what, settings, faults) is not None:
+        if bounds(element, "range", "limited", what, settings, faults) is not None:
             builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
         return _turning(element, kind, X_BF, options, faults, what)
-    options["limits"] = _limits(element, scale, what, settings, faults)
+    reach = bounds(element, "range", "limited", what, settings, faults)
+    reach = None if reach is None else [x * scale for x in reach]
+    push = bounds(element, "actuatorfrcrange", "actuatorfrclimited", what, settings, faults)
+    options["limits"] = _limits(reach, push)
     axis = numbers(element, "axis", 3, f"{what}: axis", faults, (0, 0, 1))
     if max(map(abs, axis)) < 1e-9:
         faults.add(f'{what}: axis has length 0, expected a direction such as axis="0 0 1".')
@@ -59,9 +66,11 @@ def read_joint(
     a = values.axis(X_BF.R @ values.axis(axis, f"{what}: axis"), f"{what}: axis")
     ref = number(element, "ref", f"{what}: ref", faults, 0) * scale
     if kind == "slide":
-        return Read(joint=prismatic(a, **options), before=Pose.at(a * -ref), after=Pose.identity(), ref=ref)
+        made, before = prismatic(a, **options), Pose.at(a * -ref)
+        return Read(joint=made, before=before, after=Pose.identity(), ref=ref, reach=reach, push=push)
     p = X_BF @ vector(numbers(element, "pos", 3, f"{what}: pos", faults, (0, 0, 0)))
-    return Read(joint=revolute(a, at=p, **options), before=_turned_about(a, p, -ref), after=Pose.identity(), ref=ref)
+    made, before = revolute(a, at=p, **options), _turned_about(a, p, -ref)
+    return Read(joint=made, before=before, after=Pose.identity(), ref=ref, reach=reach, push=push)
 
 
 def _turned_about(a: Matrix, p: Matrix, angle: float) -> Pose:
@@ -102,7 +111,7 @@ def _laws(element: Element, kind: str, what: str, scale: float, builder: Builder
     return found | {"friction": friction}
 
 
-def _bounds(
+def bounds(
     element: Element, key: str, switch: str, what: str, settings: Settings, faults: Faults
 ) -> list[float] | None:
     """Read a range where it limits: by its switch, or by being there if autolimits says so. It may be infinite."""
@@ -126,11 +135,9 @@ def _bounds(
     return [low, high] if low < high and (low > -math.inf or high < math.inf) else None
 
 
-def _limits(element: Element, scale: float, what: str, settings: Settings, faults: Faults) -> list[Limits] | None:
-    reach = _bounds(element, "range", "limited", what, settings, faults)
-    push = _bounds(element, "actuatorfrcrange", "actuatorfrclimited", what, settings, faults)
+def _limits(reach: list[float] | None, push: list[float] | None) -> list[Limits] | None:
     if reach is None and push is None:
         return None
-    low, high = (None if x is None or math.isinf(x) else x * scale for x in reach or (None, None))
+    low, high = (None if x is None or math.isinf(x) else x for x in reach or (None, None))
     effort = max(map(abs, push)) if push else math.inf
     return [Limits(lower=low, upper=high, effort=None if math.isinf(effort) else effort)]

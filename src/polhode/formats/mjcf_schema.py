@@ -43,11 +43,32 @@ _PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
     "weld": "active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale",
     "equality": "active class joint1 joint2 name polycoef solimp solref",  # <equality> <joint>
 }
+_DRIVEN = """armature class cranklength cranksite ctrllimited ctrlrange damping delay forcelimited forcerange gear group
+    interp joint jointinparent lengthrange name nsample refsite site slidersite tendon user"""
+_OWN = {  # of each actuator
+    "general": """actdim actearly actlimited actrange biasprm biastype body dynprm dyntype ffrange gainprm gaintype
+        inheritrange input velrange""",
+    "motor": "",
+    "position": "dampratio inheritrange kp kv timeconst",
+    "velocity": "kv",
+    "intvelocity": "actlimited actrange dampratio inheritrange kp kv",
+    "damper": "kv",
+    "cylinder": "area bias diameter timeconst",
+    "muscle": "force fpmax fvmax lmax lmin range scale tausmooth timeconst vmax",
+}
+_TENDON = """actuatorfrclimited actuatorfrcrange armature class damping frictionloss group limited margin material name
+    range rgba solimpfriction solimplimit solreffriction solreflimit springlength springyield stiffness user width"""
+_IN_TENDON: dict[str, dict[str, tuple[str, ...]]] = {
+    "fixed": {"joint": ("coef", "joint")},
+    "spatial": {"site": ("site",), "geom": ("geom", "sidesite"), "pulley": ("divisor",)},
+}
 _PLACED = ("body", "frame", "inertial", "geom", "site")
 ATTRIBUTES = {
     tag: tuple(sorted({*text.replace("|", " ").split(), *(_PLACE if tag in _PLACED else ())}))
     for tag, text in _PLAIN.items()
 }
+ACTUATOR = {tag: tuple(sorted({*_DRIVEN.split(), *own.split()})) for tag, own in _OWN.items()}
+_NOT_READ = ("orientation", "pid", "adhesion", "dcmotor", "plugin")  # actuators
 
 
 def check_elements(root: Element, faults: Faults) -> None:
@@ -65,6 +86,8 @@ def check_elements(root: Element, faults: Faults) -> None:
             _check_bodies(section, unknown)
         elif section.tag == "equality":
             _check_equalities(section, unknown, faults)
+        elif section.tag in ("actuator", "tendon"):
+            _check_drives(section, unknown, faults)
         elif section.tag not in _SECTIONS:
             _add_unknown(section, "Model", _SECTIONS, faults)
     unknown.report(faults)
@@ -90,6 +113,23 @@ def _check_equalities(section: Element, unknown: Unknown, faults: Faults) -> Non
             unknown.check(element, known, f"<equality> <{element.tag}>")
 
 
+def _check_drives(section: Element, unknown: Unknown, faults: Faults) -> None:
+    """Check the actuators or tendons of a section."""
+    known = [*ACTUATOR, *_NOT_READ] if section.tag == "actuator" else ["fixed", "spatial"]
+    for element in section.children:
+        if element.tag not in known:
+            _add_unknown(element, f"<{section.tag}>", known, faults)
+        elif element.tag not in _NOT_READ:
+            attributes = ACTUATOR.get(element.tag) or _TENDON.split()
+            unknown.check(element, attributes, f"<{section.tag}> <{element.tag}>")
+        for inside in element.children if section.tag == "tendon" else ():
+            parts = _IN_TENDON.get(element.tag, {})
+            if inside.tag in parts:
+                unknown.check(inside, parts[inside.tag], f"<{element.tag}> <{inside.tag}>")
+            else:
+                _add_unknown(inside, f"<{element.tag}>", list(parts), faults)
+
+
 def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:
     waiting = [top]
     while waiting:
@@ -103,6 +143,8 @@ def _check_defaults(top: Element, unknown: Unknown, faults: Faults) -> None:
             elif entry.tag in ("joint", "geom", "site"):
                 known = [key for key in ATTRIBUTES[entry.tag] if key not in ("name", "class")]
                 unknown.check(entry, known, f"<default> <{entry.tag}>")
+            elif entry.tag in ACTUATOR:
+                unknown.check(entry, ACTUATOR[entry.tag], f"<default> <{entry.tag}>")
 
 
 def _check_bodies(top: Element, unknown: Unknown) -> None:

@@ -10,6 +10,7 @@ from polhode.model import Faults, ModelError
 from .files import LARGEST
 from .xml import Element, Number, number, numbers, parse
 
+ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle")
 MOST_FILES = 100  # included by one model
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 REFUSED = {
@@ -42,6 +43,7 @@ class Classes:
     def __init__(self, root: Element, faults: Faults) -> None:
         self.faults = faults
         self.attributes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        self.drives: dict[str, list[list[Element]]] = {"main": []}  # of actuators: class by class from the outermost
         for element in root.all("default"):
             self._read(element, faults)
 
@@ -60,20 +62,30 @@ class Classes:
                 if child.tag != "default":
                     made[child.tag] = _over(made.get(child.tag, {}), child.attributes)
             self.attributes[name] = made
+            before = self.drives.get("main" if above is None else above, [])
+            self.drives[name] = [*before, element.all(*ACTUATORS)]
             if above is None:
-                self.attributes["main"] = made
+                self.attributes["main"], self.drives["main"] = made, self.drives[name]
             waiting += [(child, name) for child in reversed(element.children) if child.tag == "default"]
 
     def filled(self, element: Element, inherited: str | None, tag: str = "") -> Element:
         """The element with the defaults of its class, of the class it inherits, or of all; of another tag if given."""
+        defaults = self.attributes.get(self._known(element, inherited), {}).get(tag or element.tag, {})
+        return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
+
+    def actuators(self, element: Element) -> list[list[Element]]:
+        """What the class of an actuator and those around it say of actuators, from the outermost, each in order."""
+        return self.drives.get(self._known(element, None), [])
+
+    def _known(self, element: Element, inherited: str | None) -> str:
+        """The class of an element, which must exist."""
         name = element.get("class") or inherited or "main"
         if name not in self.attributes:
             self.faults.add(
                 f"<{element.tag}> on line {element.line}: default class {name!r:.60} does not exist. "
                 f"There are {', '.join(map(repr, list(self.attributes)[:8]))}."
             )
-        defaults = self.attributes.get(name, {}).get(tag or element.tag, {})
-        return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
+        return name
 
 
 def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from polhode.spatial import Inertia
 
 from .urdf_joints import ReadJoint, couple, make_joint, read_joints, read_origin
 from .urdf_schema import check_elements
+from .urdf_transmissions import read_transmissions
 from .variables import separate_names
 from .xml import Element, Number, number, parse
 
@@ -29,14 +30,16 @@ class _Link:
 
 
 def read_urdf(
-    text: str, *, source: str = "", floating: str | None = None, passive: bool = False, limits: str = "stop"
-) -> Model:
+    text: str, *, source: str = "", floating: str | None = None, passive: bool = False, limits: str = "stop",
+    actuators: bool = True,
+) -> Model:  # fmt: skip
     """Read a robot from the text of a URDF file.
 
     floating : None fixes the root link to the world, "quaternion" or "angles"
                lets it move freely, on a joint named "base"
     passive  : whether the joints' damping and friction act, or are only kept
     limits   : "stop" where limits are stops in simulations, "ignore" where they are only kept
+    actuators : whether those of transmissions are there
 
     Inertias are taken literally; the report lists those that no body has.
     Links on fixed joints become part of what carries them and stay as markers.
@@ -60,6 +63,8 @@ def read_urdf(
                 _add_body(builder, link, names.get(link.name, link.name), made, place)
         couple(builder, joints, faults)
         separate_names(builder)
+        if actuators:
+            read_transmissions(root, builder)
         _note_renamed(builder, names)
         _note_passive(builder, passive)
         for note in unread:

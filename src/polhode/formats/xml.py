@@ -1,6 +1,6 @@
 """XML as untrusted text: a parse that expands nothing, and attributes read as numbers.
 
-Only elements and attributes are kept. A document type, which could define
+Elements, attributes and text are kept. A document type, which could define
 entities, is refused, and so are files that nest or grow beyond any mechanism.
 """
 
@@ -28,12 +28,13 @@ _INTEGER = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 
 @dataclass(slots=True)
 class Element:
-    """An element: its tag, attributes, children, and the line where it starts."""
+    """An element: its tag, attributes, children, the line where it starts, and the text before and between them."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def get(self, key: str) -> str | None:
         """The text of an attribute, without blanks around it."""
@@ -106,6 +107,7 @@ class _Tree:
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.write
         self.parser.StartDoctypeDeclHandler = self.refuse_definitions
         self.parser.EntityDeclHandler = self.refuse_definitions
         self.open: list[Element] = []
@@ -124,6 +126,10 @@ class _Tree:
             raise _RefusedError(f"elements are nested more than {DEEPEST} deep (line {element.line}).")
         if self.count > MOST:
             raise _RefusedError(f"there are more than {MOST:,} elements, more than a mechanism needs.")
+
+    def write(self, text: str) -> None:
+        if not text.isspace():
+            self.open[-1].text += text
 
     def end(self, _tag: str) -> None:
         self.open.pop()

@@ -28,7 +28,21 @@ from polhode.graph import (
     vector,
     zeros,
 )
-from polhode.model import TIME, At, Brake, Clutch, Constraint, Coupling, Joint, Model, Part, Relation, weld
+from polhode.model import (
+    TIME,
+    Actuator,
+    At,
+    Brake,
+    Clutch,
+    Constraint,
+    Coupling,
+    Force,
+    Joint,
+    Model,
+    Part,
+    Relation,
+    weld,
+)
 from polhode.model.algebra import columns, coordinates, rank, twists
 from polhode.model.errors import closest
 from polhode.model.model import with_values
@@ -255,11 +269,21 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
             constraints.append(part)
         else:
             notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
-    forces = [f for f in model.forces if not {symbol(name) for name in f.uses("speed")} & held.keys()]
+    forces = [part for f in model.forces if (part := _on_what_moves(f, held)) is not None]
     acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
-    states = with_values(model.states, held)
+    left = {a.control for a in acting if isinstance(a, Actuator)}
+    states = with_values(model.states, {**held, **{c: as_expr(0) for c in model.controls if c not in left}})
     found = replace(bare, forces=acting, constraints=tuple(constraints), states=states, notes=tuple(notes))
     return replace(found, switches=_still(with_values(model.switches, held), found))
+
+
+def _on_what_moves(force: Force, held: Mapping[Expr, Expr]) -> Force | None:
+    """What is left of a force where some speeds are held: of an actuator its other shares, else all or nothing."""
+    if not {symbol(name) for name in force.uses("speed")} & held.keys():
+        return force
+    shares = force.along if isinstance(force, Actuator) else ()
+    left = tuple((name, e) for name, e in shares if symbol(name) not in held)
+    return replace(force, along=left) if isinstance(force, Actuator) and left else None
 
 
 def _half_held(clutch: Clutch, held: Mapping[Expr, Expr]) -> Constraint:

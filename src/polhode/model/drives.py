@@ -61,6 +61,12 @@ class Actuator(Force):
         law = self.control if self.force is None else self.force
         return clamped(substitute(law, {self.control: self.limited}), self.least, self.most)
 
+    def described(self) -> str:
+        on = self.marker or ", ".join([name for name, _ in self.along[:4]] + ["..."] * (len(self.along) > 4))
+        limits = (("control", self.lower, self.upper), ("force", self.least, self.most))
+        said = [f", {what} {_span(low, high)}" for what, low, high in limits if (low, high) != (None, None)]
+        return f"actuator on {on}" + "".join(said)
+
     def parts(self) -> Iterator[Force]:
         """The same as forces on speeds, or a wrench."""
         for speed, share in self.along:
@@ -82,6 +88,12 @@ class Actuator(Force):
             a, b = (None if e is None else e.number for e in (low, high))
             if a is not None and b is not None and not a <= b:
                 yield f"{self.what}: its {what} is limited from {a:g} to {b:g}, expected the lower limit first."
+
+
+def _span(low: Expr | None, high: Expr | None) -> str:
+    """Limits in words."""
+    least, most = (None if e is None else fields.short(e) for e in (low, high))
+    return f"{least} to {most}" if least and most else f"from {least}" if least else f"up to {most}"
 
 
 def clamped(e: Expr, low: Expr | None, high: Expr | None) -> Expr:

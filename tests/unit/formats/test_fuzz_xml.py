@@ -27,6 +27,9 @@ URDF = """<?xml version="1.0"?>
  <joint name="k" type="prismatic"><origin xyz="1 2 3" rpy="1 2 3"/><parent link="a"/><child link="b"/>
   <mimic joint="j" multiplier="2" offset="1"/></joint>
  <joint name="f" type="fixed"><parent link="b"/><child link="c"/></joint>
+ <transmission name="x"><type>a/DifferentialTransmission</type><joint name="j"><role>joint1</role></joint>
+  <joint name="k"/><actuator name="m"><mechanicalReduction>5</mechanicalReduction></actuator><actuator name="n"/>
+ </transmission>
 </robot>"""
 MJCF = """<mujoco model="m"><compiler angle="radian" eulerseq="xyz"/><option gravity="0 0 -9.81"/>
 <default><joint damping="1"/><default class="d"><geom type="box" size="1 1 1"/></default></default>
@@ -38,13 +41,19 @@ MJCF = """<mujoco model="m"><compiler angle="radian" eulerseq="xyz"/><option gra
    <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></body></body></worldbody>
 <equality><joint joint1="j" joint2="k" polycoef="0 1 0 0 0"/><connect name="e" body1="a" body2="c" anchor="0 0 1"/>
  <weld body1="c" relpose="0 0 1 1 0 1 0" anchor="1 1 1"/><weld site1="s" site2="s2"/></equality>
-<actuator><motor joint="j"/></actuator>
+<tendon><fixed name="f" stiffness="2" springlength="0 1" damping="1"><joint joint="j" coef="2"/></fixed>
+ <spatial name="g" range="0 1"><site site="s"/><site site="s2"/><pulley divisor="2"/></spatial></tendon>
+<actuator><motor joint="j" ctrlrange="-1 1" gear="2 3"/><position tendon="f" kp="3" dampratio="1" timeconst="1"/>
+ <muscle joint="k" lengthrange="0 1" range="0.7 1"/><general site="s" refsite="s2" biastype="affine" biasprm="0 -1 2"/>
+ <intvelocity joint="j" inheritrange="1" actlimited="true"/><motor cranksite="s" slidersite="s2" cranklength="1"/>
+</actuator>
 </mujoco>"""
 READERS = {
     "urdf": (URDF, lambda text: read_urdf(text, floating="quaternion", passive=True)),
     "mjcf": (MJCF, lambda text: read_mjcf(text, folder=Path(__file__).parent)),
 }
 # what breaks readers: other spellings of numbers, extreme ones, empty and wrong words
+
 WORDS = [
     "",
     " ",
@@ -136,8 +145,10 @@ def test_no_misspelt_name_that_matters_is_passed_over(kind):
     for k, key in spots:
         root = ElementTree.fromstring(text)
         element = list(root.iter())[k]
-        if (element.tag, key) == ("robot", "name") or element.tag == "motor":
-            continue  # neither moves anything
+        if (element.tag, key) == ("robot", "name") or element in root.findall("./transmission//"):
+            continue  # neither moves anything as long as it is noted
+        if element.tag == "transmission":
+            continue
         right = key or element.tag
         wrong = right[:-2] + right[:-3:-1] if right[-1] != right[-2] else right[1:]
         if key:

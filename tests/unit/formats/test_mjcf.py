@@ -279,15 +279,17 @@ def test_equalities_that_do_not_act_are_noted():
 
 def test_what_is_not_read_is_noted_once_per_kind():
     rest = (
-        '<actuator><motor joint="j"/><motor joint="j"/></actuator><sensor><clock/></sensor>'
+        '<actuator><plugin joint="j"/><plugin joint="j"/></actuator><sensor><clock/></sensor>'
+        "<keyframe><key/></keyframe>"
         '<equality><tendon tendon1="a"/><tendon tendon1="b"/><flex flex="c"/></equality>'
     )
     model = read_mjcf(model_of(body(HINGE), after=rest))
     assert model.report().findings == (
-        "<actuator> is not read (2 of them).",
         "<sensor> is not read.",
+        "<keyframe> is not read.",
         "<equality> <tendon> is not read (2 of them).",
         "<equality> <flex> is not read.",
+        "<actuator> <plugin> is not read (2 of them).",
     )
 
 

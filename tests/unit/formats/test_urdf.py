@@ -187,7 +187,7 @@ def test_what_is_not_read_is_noted_once_per_kind_and_what_concerns_others_is_not
     text = robot(
         *(link(n, inertial() + extras) for n in "ab"),
         joint("j", "a", "b", inside='<dynamics K="1" damping="1" D:x="1"/><limit gear_velocity="1" velocity="2"/>'),
-        "<gazebo><lnk/></gazebo><transmission/><mujoco/><loop_joint/>",
+        "<gazebo><lnk/></gazebo><ros2_control/><mujoco/><loop_joint/>",
     )
     assert [n for n in read_urdf(text).notes if "read" in n] == [
         "<loop_joint> in <robot> is not read.",

@@ -74,3 +74,19 @@ def test_locked_joints_hold_their_place():
     assert close(a(whole.M)[np.ix_(free, free)], b(part.M))
     with pytest.raises(KeyError, match="Did you mean 'elbow'"):
         ph.locked(model, ["elbo"])
+
+
+def test_an_actuator_keeps_its_shares_of_what_still_moves():
+    build = ph.Builder("arm")
+    build.body("a", joint=ph.revolute("y", name="hip"), mass=1, inertia=(1, 1, 1))
+    build.body("b", parent="a", at=(0, 0, 1), joint=ph.revolute("y", name="knee"), mass=1, inertia=(1, 1, 1))
+    build.state("z", rate="both_control + knees_control")
+    build.actuator("both", along={"hip_dot": 2, "knee_dot": 3}, force="both_control - hip_dot - 5*knee_dot + z")
+    build.actuator("knees", along={"knee_dot": 1})
+    left = ph.locked(build.build(), ["knee"])
+    (both,) = left.actuators
+    hip_dot, control, z = ph.symbols("hip_dot both_control z")
+    assert both.along == (("hip_dot", 2),)
+    assert both.force == control - hip_dot + z
+    assert left.states[0].rate == control
+    assert left.parameters == ()

@@ -1,0 +1,149 @@
+"""MJCF tendons: lengths that springs and actuators act along.
+
+A fixed tendon is a sum of coordinates, a spatial one the straight lines through its sites; one that wraps around
+a geom is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polhode.graph import Expr, as_expr, maximum, substitute, symbol
+from polhode.model import Builder, Faults, Joint
+from polhode.model.errors import closest, fault
+
+from .mjcf_joints import bounds
+from .mjcf_places import Place, Places
+from .mjcf_text import Classes, Settings
+from .mjcf_transmissions import Transmission, of_coordinates, of_path
+from .xml import Element, Number, number, numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tendon:
+    """A tendon as read: what it is along, where it is limited, and what actuators may pull with altogether."""
+
+    path: Transmission
+    reach: list[float] | None
+    push: list[float] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What tendons and actuators refer to, by its name in the file.
+
+    joints : with the names that their variables have
+    sites  : the marker of every site
+    rest   : of every coordinate, where its spring is at rest
+    places : where markers and bodies are
+    """
+
+    joints: Mapping[str, Joint]
+    sites: Mapping[str, str]
+    rest: Mapping[str, float]
+    places: Places
+
+    def joint(self, name: str, what: str) -> Joint:
+        if name not in self.joints:
+            raise fault(f"{what}: joint is {name!r:.60}, expected a joint of the file. {closest(name, self.joints)}")
+        return self.joints[name]
+
+    def site(self, element: Element, key: str, what: str) -> str:
+        """The marker of a site that an element refers to."""
+        name = element.get(key) or ""
+        if name not in self.sites:
+            raise fault(f"{what}: {key} is {name!r:.60}, expected a site of the file. {closest(name, self.sites)}")
+        return self.sites[name]
+
+
+def read_tendons(
+    root: Element,
+    classes: Classes,
+    targets: Targets,
+    settings: Settings,
+    passive: bool,
+    builder: Builder,
+    faults: Faults,
+) -> dict[str, Tendon | str]:
+    """Read every tendon, with its spring and damper; of one that is not read, why. By name, or by its line."""
+    found: dict[str, Tendon | str] = {}
+    for section in root.all("tendon"):
+        for given in section.all("fixed", "spatial"):
+            element = classes.filled(given, None, "tendon")
+            name = element.get("name") or builder.unique_name(f"tendon on line {element.line}")
+            what = f"Tendon {name!r}"
+            with faults.caught():
+                path = _path(element, what, targets, faults)
+                if isinstance(path, str):
+                    builder.note(f"{what} is not read: {path}.")
+                    found[name] = path
+                    continue
+                reach = bounds(element, "range", "limited", what, settings, faults)
+                push = bounds(element, "actuatorfrcrange", "actuatorfrclimited", what, settings, faults)
+                found[name] = Tendon(path=path, reach=reach, push=push)
+                if passive:
+                    _act(element, name, path, targets.rest, builder, faults)
+                _note_rest(element, what, reach, builder)
+    return found
+
+
+def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Transmission | str:
+    """What a tendon is along, or why it is not read."""
+    if element.tag == "fixed":
+        weights: list[tuple[str, Number]] = []
+        for inside in element.all("joint"):
+            name = inside.get("joint") or ""
+            if targets.joint(name, what).nq != 1:
+                raise fault(f"{what}: joint {name!r:.60} is no hinge or slide, expected those only.")
+            weights.append((name, number(inside, "coef", f"{what}: coef of {name!r}", faults)))
+        return of_coordinates(targets.joints, weights)
+    if element.all("geom"):
+        return "it wraps around a geom"
+    branches: list[tuple[Number, list[Place]]] = [(1, [])]
+    for inside in element.children:
+        if inside.tag == "pulley":
+            divisor = number(inside, "divisor", f"{what}: divisor", faults)
+            if divisor <= 0:
+                raise fault(f"{what}: divisor is {divisor:g}, expected more than 0.")
+            branches.append((divisor, []))
+        elif inside.tag == "site":
+            branches[-1][1].append(targets.places.frame(targets.site(inside, "site", what)))
+    return of_path(branches)
+
+
+def _act(
+    element: Element, name: str, path: Transmission, rest: Mapping[str, float], builder: Builder, faults: Faults
+) -> None:
+    """Add the spring, which has a band without force between two lengths, and the damper."""
+    what = f"Tendon {name!r}"
+    found = {}
+    for key in ("stiffness", "damping"):
+        row = numbers(element, key, 3, f"{what}: {key}", faults, (0,), least=1)
+        found[key] = row[0]
+        if any(row[1:]):
+            builder.note(f"{what}: only the linear part of its {key} is read.")
+    if k := found["stiffness"]:
+        row = numbers(element, "springlength", 2, f"{what}: springlength", faults, (-1, -1), least=1)
+        low, high = _resting(path, rest) if row[0] == row[-1] == -1 else (as_expr(row[0]), as_expr(row[-1]))
+        L = path.length
+        square = (L - low) ** 2 if low == high else maximum(L - high, 0) ** 2 + maximum(low - L, 0) ** 2
+        builder.potential(k * square / 2, name=builder.unique_name(f"spring of {name}"))
+    if d := found["damping"]:
+        pull = -d * path.velocity
+        for speed, e in path.rates.items():
+            builder.force(speed, pull * e, name=builder.unique_name(f"damper of {name} on {speed}"))
+
+
+def _resting(path: Transmission, rest: Mapping[str, float]) -> tuple[Expr, Expr]:
+    """The length with every spring of a joint at rest, which is how MuJoCo finds it."""
+    length = substitute(path.length, {symbol(name): as_expr(x) for name, x in rest.items()})
+    return length, length
+
+
+def _note_rest(element: Element, what: str, reach: list[float] | None, builder: Builder) -> None:
+    if reach is not None:
+        builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
+    for key, consequence in (("frictionloss", "dry friction"), ("armature", "armature")):
+        if element.get(key) not in (None, "0"):
+            builder.note(f"{what}: its {consequence} is not read.")

@@ -1,0 +1,198 @@
+"""MJCF actuators and tendons: what is read, named, noted and refused."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import polhode as ph
+from polhode.cli.main import app
+from polhode.formats.mjcf import read_mjcf
+from polhode.formats.toml import read_toml
+from polhode.formats.toml_writer import write_toml
+from polhode.graph import evaluate, symbol, symbols
+from polhode.model import ModelError
+
+BODIES = """<worldbody><site name="fixed"/><body name="a"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>
+  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/>
+  <body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
+  <body name="c"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="ball" type="ball"/></body>
+  </worldbody>"""
+TENDON = '<tendon><fixed name="sum" {}><joint joint="j" coef="2"/><joint joint="k" coef="-1"/></fixed></tendon>'
+
+
+def text(actuators, rest="", default="", j=""):
+    compiler = '<compiler angle="radian"/>'
+    bodies = BODIES.format(j=j)
+    return f"<mujoco>{compiler}<default>{default}</default>{bodies}{rest}<actuator>{actuators}</actuator></mujoco>"
+
+
+def read(actuators, *args, **options):
+    return read_mjcf(text(actuators, *args, **options))
+
+
+def only(actuators, *args, **options):
+    (found,) = read(actuators, *args, **options).actuators
+    return found
+
+
+def refused(actuators, *args, **options):
+    with pytest.raises(ModelError) as caught:
+        read(actuators, *args, **options)
+    return str(caught.value)
+
+
+def test_a_motor_is_a_control_times_its_gear_within_its_ranges():
+    found = only('<motor name="m" joint="j" gear="50" ctrlrange="-1 1" forcerange="-inf 0.5"/>')
+    assert found.along == (("j_dot", 50),)
+    assert found.force is None
+    assert [None if e is None else float(e) for e in (found.lower, found.upper, found.least, found.most)] == [
+        -1,
+        1,
+        None,
+        0.5,
+    ]
+
+
+def test_a_position_servo_pulls_towards_its_control():
+    j, u, control = symbols("j j_dot p_control")
+    at = {j: 0.7, u: -0.4, control: 0.2}
+    force = only('<position name="p" joint="j" kp="3" kv="2"/>').force
+    assert evaluate([force], at)[0] == pytest.approx(3 * (0.2 - 0.7) + 2 * 0.4)
+
+
+def test_an_activation_is_a_state_that_stops_at_its_limits():
+    model = read('<intvelocity name="p" joint="j" kp="3" actrange="-1 1"/>')
+    (state,) = model.states
+    assert state.name == "p_activation"
+    rates = {(z, v): evaluate([state.rate], {symbol("p_activation"): z, symbol("p_control"): v})[0]
+             for z in (-1, 0, 1) for v in (-2, 2)}  # fmt: skip
+    assert rates == {(-1, -2): 0, (-1, 2): 2, (0, -2): -2, (0, 2): 2, (1, -2): -2, (1, 2): 0}
+
+
+def test_actuators_without_a_name_are_called_after_what_they_move():
+    model = read('<motor joint="j"/><motor joint="j"/><motor name="j_motor2" joint="k"/><motor site="s" gear="0 0 1"/>')
+    assert [a.name for a in model.actuators] == ["j_motor", "j_motor3", "j_motor2", "s_motor"]
+    assert model.actuators[3].marker == "s"
+
+
+def test_a_name_whose_control_is_a_variable_of_a_joint_is_changed():
+    world = '<worldbody><body name="a"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><joint name="m_control"/>'
+    model = read_mjcf(
+        f'<mujoco>{world}</body></worldbody><actuator><motor name="m" joint="m_control"/></actuator></mujoco>'
+    )
+    assert [a.name for a in model.actuators] == ["m2"]
+    assert "Actuator 'm' is called 'm2' here" in str(model.report())
+
+
+def test_tendons_are_sums_of_coordinates_with_springs_and_dampers():
+    model = read('<motor name="m" tendon="sum" gear="3"/>', TENDON.format('stiffness="5" damping="2"'))
+    assert model.actuators[0].along == (("j_dot", 6), ("k_dot", -3))
+    assert [force.name for force in model.forces] == [
+        "spring of sum", "damper of sum on j_dot", "damper of sum on k_dot", "m",
+    ]  # fmt: skip
+    bare = read_mjcf(text("", TENDON.format('stiffness="5" damping="2"')), passive=False)
+    assert bare.forces == ()
+
+
+@pytest.mark.parametrize(
+    ("actuator", "rest", "note"),
+    [
+        ('<adhesion body="a" ctrlrange="0 1"/>', "", "<actuator> <adhesion> is not read."),
+        ('<general joint="j" gaintype="user"/>', "", "'j_general' is not read: gaintype is 'user'."),
+        ('<general body="a"/>', "", "'a_general' is not read: it acts at contacts of a body."),
+        ('<motor joint="j" gear="0"/>', "", "'j_motor' is not read: it moves nothing."),
+        ('<motor site="fixed" gear="0 0 1"/>', "", "'fixed_motor' is not read: it moves nothing."),
+        ('<motor joint="j" group="2"/>', '<option actuatorgroupdisable="2"/>', "is not read: its group is disabled."),
+        ('<motor joint="j"/>', '<option><flag actuation="disable"/></option>', "a <flag> disables it"),
+        ('<motor joint="j" delay="0.1" nsample="3"/>', "", "The delay of 'j_motor' is not read."),
+        ('<muscle joint="k"/>', "", "it has no lengthrange, which MuJoCo looks for by pulling."),
+        ('<muscle joint="j"/>', "", "The lengthrange of 'j_muscle' is that of what it moves"),
+        ('<position joint="j" timeconst="0.1"/>', "", "'j_position' (filterexact) has the law of filter."),
+        ('<general joint="j" dyntype="filter" actearly="true"/>', "", "actearly of 'j_general' is not read"),
+        ('<motor joint="ball" gear="1" armature="2"/>', "", "its armature is not read"),
+        ('<motor joint="j" damping="1 2"/>', "", "only the linear part of its damping is read"),
+        ("", TENDON.format('range="-1 1" frictionloss="3"'), "Tendon 'sum': its dry friction is not read."),
+        ("", TENDON.format('range="-1 1"'), "Tendon 'sum': its range is not read"),
+        (
+            "",
+            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
+            "'w' is not read: it wraps around a geom.",
+        ),
+        (
+            '<motor tendon="w"/>',
+            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
+            "'w_motor' is not read: of its tendon 'w', it wraps around a geom.",
+        ),
+        ("", '<keyframe><key ctrl="1"/></keyframe>', "<keyframe> is not read."),
+    ],
+)
+def test_what_is_not_read_is_noted(actuator, rest, note):
+    assert note in str(read(actuator, rest).report())
+
+
+def test_what_a_joint_bears_limits_its_one_actuator():
+    limited = ' actuatorfrcrange="-4 6"'
+    found = only('<motor joint="j" gear="-2" forcerange="-1 9"/>', j=limited)
+    assert (float(found.least), float(found.most)) == (-1, 2)
+    model = read('<motor joint="j"/><motor joint="j"/>', j=limited)
+    assert model.actuators[0].most is None
+    assert "Joint 'j': actuatorfrcrange does not act: it is of more than one actuator." in model.notes
+
+
+@pytest.mark.parametrize(
+    ("actuator", "said"),
+    [
+        ('<motor joint="jj"/>', "Actuator 'jj_motor': joint is 'jj', expected a joint of the file. Did you mean 'j'?"),
+        ('<motor tendon="x"/>', "tendon is 'x', expected one of the file."),
+        ('<motor site="x"/>', "site is 'x', expected a site of the file."),
+        ('<motor name="m"/>', "Actuator 'm': expected one of joint, jointinparent, tendon, site, cranksite to act on"),
+        ('<motor joint="j" site="s"/>', "expected one of joint, jointinparent"),
+        ('<motor joint="j" kp="3"/>', "<actuator> <motor> on line 5: unknown attribute 'kp'."),
+        ('<mtor joint="j"/>', "<actuator>: unknown element <mtor> on line 5. Did you mean 'motor' or 'dcmotor'?"),
+        ('<position joint="j" kv="1" dampratio="1"/>', "has kv and dampratio, expected one of them."),
+        ('<position joint="j" kv="-1"/>', "kv is -1, expected 0 or more."),
+        ('<position joint="k" inheritrange="1"/>', "has inheritrange, but what it moves has no range."),
+        ('<position joint="j" inheritrange="1" ctrlrange="0 1"/>', "has ctrlrange and inheritrange, expected one"),
+        ('<general joint="j" dyntype="filtr"/>', "dyntype is 'filtr', expected none, integrator, filter, filterexact"),
+        ('<motor joint="j" gear="a"/>', "gear is 'a', expected 1 to 6 numbers."),
+        ('<motor joint="j" ctrllimited="true"/>', "it is ctrllimited but has no ctrlrange"),
+        ('<damper joint="j" kv="2"/>', "it is ctrllimited but has no ctrlrange"),
+        ('<motor joint="j" ctrlrange="1 0"/>', "ctrlrange is '1 0', expected the smaller number first."),
+        ('<muscle joint="j" lengthrange="0 1" lmin="2"/>', "expected range[0] < range[1] and lmin < 1 < lmax"),
+        ('<motor cranksite="s" slidersite="fixed"/>', "cranklength is 0, expected more than 0."),
+        ('<motor class="x" joint="j"/>', "default class 'x' does not exist."),
+        ('<motor name="m" joint="j"/><motor name="m" joint="k"/>', "Force 'm' exists 2 times"),
+    ],
+)
+def test_what_is_wrong_is_one_clear_message(actuator, said):
+    assert said in refused(actuator)
+
+
+DRIVEN = """<motor name="m" joint="j" gear="50" ctrlrange="-1 1"/><muscle tendon="sum" lengthrange="-3 2"/>
+  <position name="p" joint="ball" gear="0 1 1" kp="3" timeconst="0.1"/>"""
+
+
+def test_a_driven_machine_is_the_same_after_toml():
+    model = read(DRIVEN, TENDON.format('stiffness="2"'))
+    again = read_toml(write_toml(model))
+    assert again.forces == model.forces
+    assert again.states == model.states
+
+
+def test_controls_of_a_file_are_inputs_of_calls():
+    model = read('<motor name="m" joint="j" gear="5" ctrlrange="-1 1"/>')
+    dyn = ph.formulate(model).compile()
+    q, u = model.neutral(), np.zeros(model.nu)
+    still, pushed = (dyn.forward_dynamics(q, u, np.zeros(model.nu), controls={"m": x}) for x in (0, 7))
+    assert pushed[0] - still[0] == pytest.approx(5 / 2)  # both bodies turn about z
+
+
+def test_the_command_line_shows_actuators(tmp_path):
+    path = tmp_path / "machine.xml"
+    path.write_text(text(DRIVEN, TENDON.format("")))
+    shown = CliRunner().invoke(app, ["info", str(path)]).output
+    assert "m [actuator on j_dot, control -1 to 1]" in shown
+    found = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
+    assert found["actuators"][0] == {"name": "m", "on": {"j_dot": 50.0}, "control": [-1.0, 1.0], "force": [None, None]}
