@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polhode.graph import Expr, as_expr, maximum, substitute, symbol
-from polhode.model import Builder, Faults, Joint
-from polhode.model.errors import closest, fault
+from polhode.model import Builder, Faults
+from polhode.model.errors import fault
 
 from .mjcf_joints import bounds
-from .mjcf_places import Place, Places
+from .mjcf_places import Place
+from .mjcf_targets import Targets
 from .mjcf_text import Classes, Settings
 from .mjcf_transmissions import Transmission, of_coordinates, of_path
 from .xml import Element, Number, number, numbers
@@ -29,40 +30,12 @@ class Tendon:
     push: list[float] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
-    """What tendons and actuators refer to, by its name in the file.
-
-    joints : with the names that their variables have
-    sites  : the marker of every site
-    rest   : of every coordinate, where its spring is at rest
-    places : where markers and bodies are
-    """
-
-    joints: Mapping[str, Joint]
-    sites: Mapping[str, str]
-    rest: Mapping[str, float]
-    places: Places
-
-    def joint(self, name: str, what: str) -> Joint:
-        if name not in self.joints:
-            raise fault(f"{what}: joint is {name!r:.60}, expected a joint of the file. {closest(name, self.joints)}")
-        return self.joints[name]
-
-    def site(self, element: Element, key: str, what: str) -> str:
-        """The marker of a site that an element refers to."""
-        name = element.get(key) or ""
-        if name not in self.sites:
-            raise fault(f"{what}: {key} is {name!r:.60}, expected a site of the file. {closest(name, self.sites)}")
-        return self.sites[name]
-
-
 def read_tendons(
     root: Element,
     classes: Classes,
     targets: Targets,
-    settings: Settings,
     passive: bool,
+    settings: Settings,
     builder: Builder,
     faults: Faults,
 ) -> dict[str, Tendon | str]:

@@ -196,3 +196,17 @@ def test_the_command_line_shows_actuators(tmp_path):
     assert "m [actuator on j_dot, control -1 to 1]" in shown
     found = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
     assert found["actuators"][0] == {"name": "m", "on": {"j_dot": 50.0}, "control": [-1.0, 1.0], "force": [None, None]}
+
+
+def test_actuators_may_be_left_out(tmp_path):
+    path = tmp_path / "machine.xml"
+    path.write_text(text(DRIVEN, TENDON.format('stiffness="2"')))
+    assert len(ph.load(path).actuators) == 3
+    bare = ph.load(path, actuators=False)
+    assert [force.name for force in bare.forces] == ["spring of sum"]
+    assert bare.states == ()
+    with pytest.raises(ValueError, match="actuators=1.5: expected True or False"):
+        ph.load(path, actuators=1.5)
+    path.write_text(write_toml(bare))
+    with pytest.raises(ValueError, match=r"remove the \[\[actuator\]\] tables"):
+        ph.load(path, actuators=False)
