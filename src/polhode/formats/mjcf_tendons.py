@@ -6,6 +6,7 @@ a geom is not read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -57,8 +58,21 @@ def read_tendons(
                 found[name] = Tendon(path=path, reach=reach, push=push)
                 if passive:
                     _act(element, name, path, targets.rest, builder, faults)
-                _note_rest(element, what, reach, builder)
+                if reach is not None and not _is_rope(element, name, reach, targets, builder):
+                    builder.note(f"{what}: its range is not read, limits are for hinges, slides and straight ropes.")
+                _note_rest(element, what, builder)
     return found
+
+
+def _is_rope(element: Element, name: str, reach: list[float], targets: Targets, builder: Builder) -> bool:
+    """Make a rope of a tendon between two sites that only limits how far these are apart."""
+    ends = [targets.sites[inside.get("site") or ""] for inside in element.all("site")]
+    straight = element.tag == "spatial" and len(ends) == len(element.children) == 2
+    if not straight or reach[0] > 0 or not 0 < reach[1] < math.inf:
+        return False
+    if builder.limits == "stop" and targets.places.frame(ends[0]).moves is not targets.places.frame(ends[1]).moves:
+        builder.rope(*ends, length=reach[1], name=name)
+    return True
 
 
 def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Transmission | str:
@@ -114,9 +128,7 @@ def _resting(path: Transmission, rest: Mapping[str, float]) -> tuple[Expr, Expr]
     return length, length
 
 
-def _note_rest(element: Element, what: str, reach: list[float] | None, builder: Builder) -> None:
-    if reach is not None:
-        builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
+def _note_rest(element: Element, what: str, builder: Builder) -> None:
     for key, consequence in (("frictionloss", "dry friction"), ("armature", "armature")):
         if element.get(key) not in (None, "0"):
             builder.note(f"{what}: its {consequence} is not read.")
