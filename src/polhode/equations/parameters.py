@@ -52,9 +52,10 @@ class Call:
             if z is None:
                 raise ValueError(f"{self.function.name} depends on states that are not motion. Give z=[...].")
             options["z"] = z
-        values = ordered(self.function.name, p, self.used, self.known)
-        if self.used:
-            options["p"] = values
+        if self.used or p is not None:
+            values = ordered(self.function.name, p, self.used, self.known)
+            if self.used:
+                options["p"] = values
         return self.function(*args, **options)
 
     def __repr__(self) -> str:
@@ -67,9 +68,9 @@ def control_values(call: str, controls: Any, actuators: tuple[str, ...]) -> Any:
 
     if not actuators and controls is not None:
         raise ValueError(f"{call}: the model has no actuators, found controls. Leave them out.")
-    given = dict.fromkeys(actuators, 0.0)
     if controls is None:
         return np.zeros(len(actuators))
+    given = dict.fromkeys(actuators, 0.0)
     if not isinstance(controls, Mapping):
         return ordered(call, controls, actuators, actuators, "controls")
     for key, value in controls.items():
@@ -84,6 +85,8 @@ def joined(tau: Any, controls: Any) -> Any:
     import numpy as np
 
     tau = np.asarray(tau, dtype=float)
+    if tau.ndim == controls.ndim == 1:
+        return np.concatenate((tau, controls))
     lead = np.broadcast_shapes(tau.shape[:-1], controls.shape[:-1])
     parts = [np.broadcast_to(a, (*lead, a.shape[-1])) for a in (tau, controls)]
     return np.concatenate(parts, axis=-1)

@@ -16,14 +16,14 @@ from pathlib import Path
 from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, weld
 from polhode.spatial import Pose
 
-from .mjcf_actuators import ActuatorReader, Limited
+from .mjcf_actuators import ActuatorReader
 from .mjcf_equalities import READ, Named, read_equality
 from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
-from .mjcf_places import Places
 from .mjcf_schema import check_elements
-from .mjcf_tendons import Targets, read_tendons
+from .mjcf_targets import targets_of
+from .mjcf_tendons import read_tendons
 from .mjcf_text import Classes, Settings, read_settings, read_text
 from .variables import separate_names
 from .xml import Element, numbers
@@ -287,34 +287,13 @@ class _Reader:
 
     def read_drives(self, actuators: bool) -> None:
         """Read tendons, then actuators."""
-        read = {found.joint.name: (found, body) for body in self.bodies for found in body.joints}
-        joints = {body.joint.name: body.joint for body in self.builder.bodies if body.joint.name in read}
-        start: dict[str, float] = {}
-        rest: dict[str, float] = {}
-        for name, joint in joints.items():
-            found, body = read[name]
-            pose = body.X_PB
-            given = [found.ref] if joint.nq == 1 else [*quaternion_of(pose.R), *map(float, pose.p)]
-            given = [1.0, 0.0, 0.0, 0.0] if joint.kind == "spherical" else given
-            start |= dict(zip(joint.coordinates(), given, strict=True))
-            rest |= {joint.coordinates()[0]: float(joint.rest[0])} if joint.nq == 1 else {}
-        targets = Targets(
-            joints=joints,
-            sites={name: marker for name, (marker, _) in self.named_sites.items()},
-            rest=start | rest,
-            places=Places(self.builder),
-        )
-        options = (self.settings, self.passive, self.builder, self.faults)
-        tendons = read_tendons(self.root, self.classes, targets, *options)
-        limited = Limited(
-            reach={name: found.reach for name, (found, _) in read.items() if found.reach is not None},
-            push={name: found.push for name, (found, _) in read.items() if found.push is not None},
-        )
-        if not actuators:
-            return
-        ActuatorReader(
-            self.root, self.classes, self.settings, targets, tendons, limited, start, self.builder, self.faults
-        ).read()
+        read = {found.joint.name: (found, body.X_PB) for body in self.bodies for found in body.joints}
+        sites = {name: marker for name, (marker, _) in self.named_sites.items()}
+        targets = targets_of(self.builder, read, sites)
+        options = (self.settings, self.builder, self.faults)
+        tendons = read_tendons(self.root, self.classes, targets, self.passive, *options)
+        if actuators:
+            ActuatorReader(self.root, self.classes, targets, tendons, *options).read()
 
     def note_the_rest(self) -> None:
         """Note once per kind what is not read."""

@@ -19,7 +19,8 @@ from .mjcf_drives import BIASES, DYNAMICS, GAINS, Drive, resolve
 from .mjcf_joints import bounds
 from .mjcf_laws import Muscle, force_of, rate_of
 from .mjcf_places import Reference
-from .mjcf_tendons import Targets, Tendon
+from .mjcf_targets import Targets
+from .mjcf_tendons import Tendon
 from .mjcf_text import ACTUATORS, Classes, Settings
 from .mjcf_transmissions import Transmission, of_crank, of_joint, of_site, of_sites
 from .xml import Element, Number, number, numbers
@@ -51,25 +52,15 @@ class _Actuator:
         return f"Actuator {self.name!r}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limited:
-    """What limits actuators from outside: by joint, where it may go and what may act on it."""
-
-    reach: Mapping[str, list[float]]
-    push: Mapping[str, list[float]]
-
-
 class ActuatorReader:
     """Reads the actuators of a file, after its bodies and tendons."""
 
     def __init__(
-        self, root: Element, classes: Classes, settings: Settings, targets: Targets,
-        tendons: Mapping[str, Tendon | str], limited: Limited, start: Mapping[str, float],
-        builder: Builder, faults: Faults,
+        self, root: Element, classes: Classes, targets: Targets, tendons: Mapping[str, Tendon | str],
+        settings: Settings, builder: Builder, faults: Faults,
     ) -> None:  # fmt: skip
         self.root, self.classes, self.settings, self.faults = root, classes, settings, faults
-        self.targets, self.tendons, self.limited, self.builder = targets, tendons, limited, builder
-        self.start = start
+        self.targets, self.tendons, self.builder = targets, tendons, builder
         options = root.all("option")
         flags = [flag for option in options for flag in option.all("flag")]
         self.clamps = not any(flag.get("clampctrl") == "disable" for flag in flags)
@@ -95,7 +86,7 @@ class ActuatorReader:
                 with self.faults.caught():
                     found += self.prepared(element)
         self.limit_pushes(found)
-        self.reference = Reference(self.builder, self.start)
+        self.reference = Reference(self.builder, self.targets.start)
         for actuator in found:
             with self.faults.caught():
                 self.add(actuator)
@@ -209,7 +200,7 @@ class ActuatorReader:
 
     def limit_pushes(self, found: list[_Actuator]) -> None:
         """Let what a joint or tendon bears limit the one actuator on it; of several, MuJoCo limits the sum."""
-        for name, push in self.limited.push.items():
+        for name, push in self.targets.push.items():
             speed = self.targets.joints[name].speeds()[0]
             moving = [a for a in found if speed in a.path.rates or a.path.marker is not None]
             if len(moving) > 1 or any(a.target != ("joint", name) for a in moving):
@@ -292,7 +283,7 @@ class ActuatorReader:
         if kind == "tendon":
             tendon = self.tendons[name]
             return tendon.reach if isinstance(tendon, Tendon) else None
-        return self.limited.reach.get(name) if kind == "joint" else None
+        return self.targets.reach.get(name) if kind == "joint" else None
 
     def damp(self, a: _Actuator) -> None:
         """Make a damping of a ratio of critical damping: 2 ratio sqrt(kp m), m seen from the actuator."""

@@ -6,15 +6,17 @@ a geom is not read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polhode.graph import Expr, as_expr, maximum, substitute, symbol
-from polhode.model import Builder, Faults, Joint
-from polhode.model.errors import closest, fault
+from polhode.model import Builder, Faults
+from polhode.model.errors import fault
 
 from .mjcf_joints import bounds
-from .mjcf_places import Place, Places
+from .mjcf_places import Place
+from .mjcf_targets import Targets
 from .mjcf_text import Classes, Settings
 from .mjcf_transmissions import Transmission, of_coordinates, of_path
 from .xml import Element, Number, number, numbers
@@ -29,40 +31,12 @@ class Tendon:
     push: list[float] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
-    """What tendons and actuators refer to, by its name in the file.
-
-    joints : with the names that their variables have
-    sites  : the marker of every site
-    rest   : of every coordinate, where its spring is at rest
-    places : where markers and bodies are
-    """
-
-    joints: Mapping[str, Joint]
-    sites: Mapping[str, str]
-    rest: Mapping[str, float]
-    places: Places
-
-    def joint(self, name: str, what: str) -> Joint:
-        if name not in self.joints:
-            raise fault(f"{what}: joint is {name!r:.60}, expected a joint of the file. {closest(name, self.joints)}")
-        return self.joints[name]
-
-    def site(self, element: Element, key: str, what: str) -> str:
-        """The marker of a site that an element refers to."""
-        name = element.get(key) or ""
-        if name not in self.sites:
-            raise fault(f"{what}: {key} is {name!r:.60}, expected a site of the file. {closest(name, self.sites)}")
-        return self.sites[name]
-
-
 def read_tendons(
     root: Element,
     classes: Classes,
     targets: Targets,
-    settings: Settings,
     passive: bool,
+    settings: Settings,
     builder: Builder,
     faults: Faults,
 ) -> dict[str, Tendon | str]:
@@ -84,8 +58,21 @@ def read_tendons(
                 found[name] = Tendon(path=path, reach=reach, push=push)
                 if passive:
                     _act(element, name, path, targets.rest, builder, faults)
-                _note_rest(element, what, reach, builder)
+                if reach is not None and not _is_rope(element, name, reach, targets, builder):
+                    builder.note(f"{what}: its range is not read, limits are for hinges, slides and straight ropes.")
+                _note_rest(element, what, builder)
     return found
+
+
+def _is_rope(element: Element, name: str, reach: list[float], targets: Targets, builder: Builder) -> bool:
+    """Make a rope of a tendon between two sites that only limits how far these are apart."""
+    ends = [targets.sites[inside.get("site") or ""] for inside in element.all("site")]
+    straight = element.tag == "spatial" and len(ends) == len(element.children) == 2
+    if not straight or reach[0] > 0 or not 0 < reach[1] < math.inf:
+        return False
+    if builder.limits == "stop" and targets.places.frame(ends[0]).moves is not targets.places.frame(ends[1]).moves:
+        builder.rope(*ends, length=reach[1], name=name)
+    return True
 
 
 def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Transmission | str:
@@ -141,9 +128,7 @@ def _resting(path: Transmission, rest: Mapping[str, float]) -> tuple[Expr, Expr]
     return length, length
 
 
-def _note_rest(element: Element, what: str, reach: list[float] | None, builder: Builder) -> None:
-    if reach is not None:
-        builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
+def _note_rest(element: Element, what: str, builder: Builder) -> None:
     for key, consequence in (("frictionloss", "dry friction"), ("armature", "armature")):
         if element.get(key) not in (None, "0"):
             builder.note(f"{what}: its {consequence} is not read.")

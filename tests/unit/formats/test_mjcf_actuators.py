@@ -96,6 +96,14 @@ def test_tendons_are_sums_of_coordinates_with_springs_and_dampers():
     assert bare.forces == ()
 
 
+def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
+    cord = '<tendon><spatial name="cord" range="0 0.3"><site site="s"/><site site="fixed"/></spatial></tendon>'
+    (rope,) = read("", cord).constraints
+    assert (rope.name, rope.ends, float(rope.length)) == ("cord", ("s", "fixed"), 0.3)
+    assert read_mjcf(text("", cord), limits="ignore").constraints == ()
+    assert "its range is not read" in str(read("", cord.replace("0 0.3", "0.1 0.3")).report())
+
+
 @pytest.mark.parametrize(
     ("actuator", "rest", "note"),
     [
@@ -196,3 +204,17 @@ def test_the_command_line_shows_actuators(tmp_path):
     assert "m [actuator on j_dot, control -1 to 1]" in shown
     found = json.loads(CliRunner().invoke(app, ["info", str(path), "--json"]).output)
     assert found["actuators"][0] == {"name": "m", "on": {"j_dot": 50.0}, "control": [-1.0, 1.0], "force": [None, None]}
+
+
+def test_actuators_may_be_left_out(tmp_path):
+    path = tmp_path / "machine.xml"
+    path.write_text(text(DRIVEN, TENDON.format('stiffness="2"')))
+    assert len(ph.load(path).actuators) == 3
+    bare = ph.load(path, actuators=False)
+    assert [force.name for force in bare.forces] == ["spring of sum"]
+    assert bare.states == ()
+    with pytest.raises(ValueError, match=r"actuators=1\.5: expected True or False"):
+        ph.load(path, actuators=1.5)
+    path.write_text(write_toml(bare))
+    with pytest.raises(ValueError, match=r"remove the \[\[actuator\]\] tables"):
+        ph.load(path, actuators=False)
