@@ -1,9 +1,9 @@
 """An eight-legged walker with five motors, after the machine K2T of Nelson and Quinn, section 5.
 
-Two frames turn on each other; each has four legs, whose femurs turn together by one motor and whose tibiae by another, along
-cables: 23 joints and 11 degrees of freedom. While one frame stands, the other swings. The paper has no numbers; masses,
-lengths and gaits are ours. Legs 1 to 4 are on the bottom frame, 5 to 8 on the top one, each front left, front right, rear
-left, rear right. SI units; x forward, y left, z up.
+Two frames turn on each other; each has four legs, whose femurs turn together by one motor and whose tibiae by another,
+along cables: 23 joints and 11 degrees of freedom. While one frame stands, the other swings. The paper has no numbers;
+masses, lengths and gaits are ours. Legs 1 to 4 are on the bottom frame, 5 to 8 on the top one, each front left, front
+right, rear left, rear right. SI units; x forward, y left, z up.
 """
 
 from dataclasses import dataclass
@@ -134,25 +134,24 @@ class Gait:
 
         The time in a cycle is an angle, atan2(sin, cos), so that it begins anew.
         """
-        x, t = ph.symbols("x t")
-        cycle = 2 * ph.pi * ph.maximum(t - self.stand, 0) / (2 * self.half)
-        done = ph.atan2(ph.sin(cycle), ph.cos(cycle)) / ph.pi  # 0 to 1 in the first half step, -1 to 0 in the second
+        x, (second_half, at) = ph.symbol("x"), self.phase()
         first, second = self.half_step("bottom"), self.half_step("top")
-        at = ph.select(done < 0, done + 1, done)
         found = {}
         for name in KP:
-            moved = ph.select(done < 0, second[name], first[name])
+            moved = ph.select(second_half, second[name], first[name])
             rates = [diff(half[name], x) / self.half for half in (second, first)]
-            found[name] = tuple(ph.substitute(e, {x: at}) for e in (moved, ph.select(done < 0, *rates)))
+            found[name] = tuple(ph.substitute(e, {x: at}) for e in (moved, ph.select(second_half, *rates)))
         return found
 
     def control(self) -> dict[str, Any]:
-        """Torques on the rotors: proportional to what their angles and rates are off; motors have the limits."""
-        found = {}
-        for name, (angle, rate) in self.reference().items():
-            rotor, turns = ph.symbols(f"{name} {name}_dot")
-            found[name] = (KP[name] * (angle - rotor / RATIO) + KD[name] * (rate - turns / RATIO)) / RATIO
-        return found
+        """Torques on the rotors."""
+        return {name: torque(name, *wanted) for name, wanted in self.reference().items()}
+
+    def phase(self) -> tuple[Any, Any]:
+        """Whether the top frame stands at time t, and how much of the half step is done, 0 to 1."""
+        cycle = ph.pi * ph.maximum(ph.symbol("t") - self.stand, 0) / self.half
+        done = ph.atan2(ph.sin(cycle), ph.cos(cycle)) / ph.pi  # 0 to 1 in the first half step, -1 to 0 in the second
+        return done < 0, ph.select(done < 0, done + 1, done)
 
     def start(self) -> dict[str, float]:
         """At rest, feet 0.8 mm deep."""
@@ -166,6 +165,68 @@ class Gait:
     def time(self, cycles: float) -> float:
         """When some cycles have been walked."""
         return self.stand + 2 * self.half * cycles
+
+
+def torque(name: str, angle: Any, rate: Any) -> Any:
+    """Of a motor, proportional to what its angle and rate are off; the motor itself has the limits."""
+    rotor, turns = ph.symbols(f"{name} {name}_dot")
+    return (KP[name] * (angle - rotor / RATIO) + KD[name] * (rate - turns / RATIO)) / RATIO
+
+
+def bow(by: float = 0.2) -> tuple[dict[str, Any], list[Any]]:
+    """Nod with front femurs reversed, D_F = (-1, -1, -1, -1): down, up and level again, from 1 s to 5 s.
+
+    Returns the torques, and the switches that reverse the femurs at 0.5 s, when the machine stands still.
+    """
+    t = ph.symbol("t")
+    angle = by * (ramp(t, 1, 2) - 2 * ramp(t, 2.5, 3.5) + ramp(t, 4, 5))
+    wanted = Gait(stride=0, stand=6).reference()
+    wanted |= {f"F_{frame}": (angle, diff(angle, t)) for frame in LEGS}
+    clutches = [f"F_{frame} femur_{leg}" for frame, legs in LEGS.items() for leg in legs[:2]]
+    switch = ph.at(0.5, release=clutches, engage=[f"{name} reversed" for name in clutches])
+    return {name: torque(name, *each) for name, each in wanted.items()}, [switch]
+
+
+def stepping(eq: ph.Equations, gait: Gait) -> list[Any]:
+    """What brakes the femurs of feet that meet the ground early, and couples them to their motors again.
+
+    A foot that carries 4 N while its frame is being lowered is above a step: its femur is braked, and the motor goes on
+    without it. When the motor next lifts the frame, it takes the femur along from where it was braked.
+    """
+    top_stands, x = gait.phase()
+    found = []
+    for frame, legs in LEGS.items():
+        swings = top_stands if frame == "bottom" else ~top_stands
+        lowers, F, F_dot = swings & (x > 0.68), *(s / RATIO for s in ph.symbols(f"F_{frame} F_{frame}_dot"))
+        for leg, way in zip(legs, WAYS, strict=True):
+            clutch, brake = f"F_{frame} femur_{leg}", f"brake {leg}"
+            femur, femur_dot = (way * s for s in ph.symbols(f"femur_{leg} femur_{leg}_dot"))
+            early = (carried(eq, leg) > 4) & (F < -0.08) & lowers & (F_dot < femur_dot + 0.01)
+            again = (femur > F) & (F_dot < femur_dot - 0.01)
+            found.append(ph.when(early, engage=brake, release=clutch))
+            found.append(ph.when(again, engage=clutch, release=brake))
+    return found
+
+
+def carried(eq: ph.Equations, leg: int) -> Any:
+    """The force of the ground on a foot."""
+    force = next(force for force in eq.model.forces if force.name == f"ground {leg}")
+    place = eq.pose(f"foot_{leg}")[:3, 3]
+    height = place[2] - ground_height(force, place)
+    return force.push(ph.maximum(-height, 0), -eq.velocity(f"foot_{leg}")[5])
+
+
+def ground_height(force: Any, place: Any) -> Any:
+    """Of the ground below a place."""
+    x, y = ph.symbols("x y")
+    return 0 if force.relief is None else ph.substitute(force.relief, {x: place[0], y: place[1]})
+
+
+def block(x: tuple[float, float], y: tuple[float, float] = (-1, 1), height: float = 0.03) -> Any:
+    """A relief with a block on it."""
+    X, Y = ph.symbols("x y")
+    inside = (x[0] < X) & (x[1] > X) & (y[0] < Y) & (y[1] > Y)
+    return ph.select(inside, height, 0)
 
 
 def run(
