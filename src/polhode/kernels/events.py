@@ -17,7 +17,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from . import gaps
+from . import gaps, within
 from .choice import examine
 from .hold import evaluate, reacted
 from .kernel import helper, inlined, kernel
@@ -30,10 +30,14 @@ from .views import part
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest there is
 NEVER = np.inf
+JUMPED = 1e-9  # of what a guard was before: what passes 0 by less in a jump stays at 0
 AT_ONCE = 1e-10  # s, of a second and of times that are longer: guards that pass 0 within it do so at once
 # below 0 where a step ends; in between; and only the way back counts; beyond a pole, which is no way through 0
 CROSSED, DIPPED, RETURNED, POLE = 1, 2, 3, 4
 GROWN = 10.0  # of the larger end of a step: where both sides of a change of sign are more, it is a pole
+UNSURE = 2  # what run.event is where only a look into the step tells whether there is an event
+NOWHERE, FOUND, SHORTER = 0, 1, 2  # what `locate` says: no event; one; the step is to be taken anew, shorter
+SHORTEN = 1.0 / 16.0  # of a step in which something changes too fast
 DIPS = 0.5  # of the lesser end: a least value in between, guessed by a cubic, that is less is looked for
 
 
@@ -133,27 +137,40 @@ def is_redundant(h: Any, w: Any) -> bool:
 
 @helper
 def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
-    """Look at what must stay above 0 where a step starts, unless that is known."""
+    """Look at what must stay above 0 where a step starts, unless that is known.
+
+    run.event is 1 where guards passed 0 in the jump of the last event: that is another one, at the same time.
+    """
     v = w.places[0]
-    n = v.rows + v.guards
+    n, jumped, run.event = v.rows + v.guards, 0, 0
     value, rate = part(w.real, v.value0, n), part(w.real, v.rate0, n)
     fresh = bool(v.fresh)
     if fresh:
         sign, guard = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards)
         guard_rate = part(w.real, v.guard_rate, v.guards)
+        for k in range(v.guards):  # how large they were before
+            w.real[v.when + v.rows + k] = max(abs(guard[k]), abs(value[v.rows + k]))
         values_at(m, h, w, run.t, x, dx, value, rate, False)
         for k in range(v.guards):
+            here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
+            at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
+            gone = here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
-            elif not counts(w, v.rows + k) and not w.whole[v.crossed + v.rows + k]:
-                # crossed the other way by now, or about to be
-                here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
-                at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
-                if way < 0.0 if at_once else here < 0.0:
+            elif w.whole[v.crossed + v.rows + k]:  # and back, in the jump of the same event
+                if gone:
                     sign[k] = -sign[k]
+            elif counts(w, v.rows + k):  # below 0 in a jump, or from 0 where it starts
+                if gone or (here == 0.0 and way < 0.0):
+                    w.whole[v.jumped + k] = jumped = 1
+            elif way < 0.0 if at_once else here < 0.0:  # crossed the other way by now, or about to be
+                sign[k] = -sign[k]
             value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
         v.fresh = 0
+        if jumped:
+            _have_jumped(w)
+            run.event = 1
     else:
         copy(part(w.real, v.value, n), value)
         copy(part(w.real, v.rate, n), rate)
@@ -162,8 +179,23 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
 
 
 @helper
+def _have_jumped(w: Any) -> None:
+    """Have those guards, and nothing else, happen that passed 0 in a jump."""
+    v = w.places[0]
+    for k in range(v.rows + v.guards + v.gaps):
+        w.whole[v.crossed + k] = 0
+    for k in range(v.guards - 1, -1, -1):
+        if w.whole[v.jumped + k]:
+            w.whole[v.jumped + k], w.whole[v.crossed + v.rows + k] = 0, GUARD
+            v.event, v.cause = v.rows + k, GUARD
+
+
+@helper
 def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> int:
-    """Look at a step that is good: run.event is 1 where it may not be taken whole. OK, or what went wrong."""
+    """Look at a step that is good: run.event is 1 where it may not be taken whole. OK, or what went wrong.
+
+    UNSURE where only a look into the step tells.
+    """
     v, y = w.places[0], room.y
     rate = room.errors[1] if last == 0 else room.stages[last]
     if not run.arrived:
@@ -179,13 +211,74 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
     v.many = 0
     if v.gaps:
         gaps.look(m, w, run.end, y, rate, run.h, gaps.DIP)
-    run.event = 0
+    run.event, many, wide = 0, 0, True
     for a in range(n + v.many):
-        if _seen(w, _entry(w, a), run.h):
+        k = _entry(w, a)
+        cause = cause_of(w, k)
+        if _seen(w, k, run.h):
             run.event = 1
+        elif within.is_followed(w, k, cause):
+            many += 1
+            wide = wide and within.is_wide(w, k, cause, run.h)
     if not run.event:
-        _turn(h, w)
+        if many and not (wide and not within.moves_far(m.nq, run.h, x, y, room.stages[0], rate)):
+            run.event = UNSURE
+        else:
+            _turn(h, w)
     return OK
+
+
+@helper
+def is_told(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array) -> bool:
+    """Whether the ends of a step tell what is watched in it, by its polynomial r; then it is taken whole."""
+    if _narrowed(m, h, w, run, x, room, r, 0.0, 1.0) < 1.0:
+        return False
+    run.event = 0
+    _measure_end(m, h, run, room.y)
+    _turn(h, w)
+    return True
+
+
+@inlined
+def _measure_end(m: Any, h: Any, run: Any, y: Array) -> None:
+    if h is not None:
+        _measure(m, h, run.end, y)
+
+
+@helper
+def _measure(m: Any, h: Any, t: float, y: Array) -> None:
+    if h.places[0].rows:
+        measure(m, h, t, y)
+
+
+@helper
+def _narrowed(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array, a: float, b: float) -> float:
+    """The end of the interval from a to b of a step in which all that is watched is told by its values at both ends."""
+    v, found = w.places[0], b
+    n = v.rows + v.guards
+    for part_of in (within.EARLY, within.LATE):
+        _sample(m, h, w, run, x, room, r, a + part_of * (b - a), v.middle, v.middle_rate)
+        for e in range(n + v.many):
+            k = _entry(w, e)
+            cause = cause_of(w, k)
+            if within.is_followed(w, k, cause):
+                found = min(found, within.inspect(w, k, cause, a, b, part_of, run.h))
+        if found < b:
+            return float(found)
+    return float(found)
+
+
+@helper
+def _sample(
+    m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array, theta: float, value: int, rate: int
+) -> None:
+    """Write all that is watched within a step, but reactions, to places in w.real."""
+    v = w.places[0]
+    n = v.rows + v.guards
+    t = within.place(run, x, r, theta, room)
+    values_at(m, h, w, t, room.errors[0], room.errors[1], part(w.real, value, n), part(w.real, rate, n), False)
+    if v.many:
+        gaps.sample(m, w, t, room.errors[0], room.errors[1], value, rate)
 
 
 @inlined
@@ -238,7 +331,7 @@ def _turn_guards(w: Any) -> None:
     v = w.places[0]
     sign, value = part(w.whole, v.sign, v.guards), part(w.real, v.value, v.rows + v.guards)
     for k in range(v.guards):
-        if value[v.rows + k] < 0.0:
+        if value[v.rows + k] < -w.real[v.least + v.rows + k]:
             sign[k] = -sign[k]
             value[v.rows + k] = -value[v.rows + k]
             w.real[v.rate + v.rows + k] = -w.real[v.rate + v.rows + k]
@@ -283,6 +376,9 @@ def _may_dip(w: Any, k: int, h: float) -> bool:
     least = AT_ONCE * p if k >= v.rows else 0.0
     if not (a > least and b > 0.0 and p < 0.0 and q > 0.0 and a < NEVER and b < NEVER):
         return False
+    # where the tangents at both ends meet: what bends one way stays above them
+    if a + p * (a - b + q) / (q - p) < 0.0:
+        return True
     # the cubic with these ends, at the root of its slope
     c2, c3 = 3.0 * (b - a) - 2.0 * p - q, 2.0 * (a - b) + p + q
     inside = c2 * c2 - 3.0 * c3 * p
@@ -291,19 +387,17 @@ def _may_dip(w: Any, k: int, h: float) -> bool:
     return bool(lowest < DIPS * min(a, b))
 
 
+@inlined
+def _polynomial(run: Any, room: Room) -> Array:
+    return room.wide if run.across else room.polynomial
+
+
 @helper
 def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k: int, forces: bool) -> float:
     """The value of entry k within the step; its rate is in `rate`."""
     v, y, dy = w.places[0], room.errors[0], room.errors[1]
     n = v.rows + v.guards
-    r = room.polynomial
-    if run.across:
-        between(x, room.wide, theta, y)
-        slope(x, room.wide, theta, run.h, dy)
-    else:
-        between(x, r, theta, y)
-        slope(x, r, theta, run.h, dy)
-    t = run.t + theta * run.h
+    t = within.place(run, x, _polynomial(run, room), theta, room)
     if gaps.is_gap(w, k):
         return gaps.at(m, w, t, y, dy, k)
     if forces:
@@ -316,10 +410,78 @@ def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k:
 
 
 @helper
-def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
-    """Find the first event of a step that has a polynomial, and end the step there; False where there is none.
+def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    """Find the first event of a step that has a polynomial, and end the step there: NOWHERE, FOUND, or SHORTER.
 
-    What happens at once with it is noted in `crossed`, by its cause.
+    The step is gone through in intervals that tell what is in them. What happens at once with the event is noted in
+    `crossed`, by its cause.
+    """
+    v = w.places[0]
+    n = v.rows + v.guards
+    whole = n + v.gaps
+    value, rate, value0 = part(w.real, v.value, whole), part(w.real, v.rate, whole), part(w.real, v.value0, whole)
+    rate0, value1, rate1 = part(w.real, v.rate0, whole), part(w.real, v.value1, whole), part(w.real, v.rate1, whole)
+    sign, sign0 = part(w.whole, v.sign, v.guards), part(w.whole, v.sign0, v.guards)
+    copy(value, value1)
+    copy(rate, rate1)
+    copy(part(w.real, v.least, whole), part(w.real, v.least1, whole))
+    for k in range(v.guards):
+        sign0[k] = sign[k]
+    a, width, first = 0.0, 1.0, NEVER
+    while a < 1.0 and first == NEVER:
+        b = a + width if a + width < 1.0 - 1e-9 else 1.0
+        if b < 1.0:
+            _sample(m, h, w, run, x, room, _polynomial(run, room), b, v.value, v.rate)
+        else:
+            copy(value1, value)
+            copy(rate1, rate)
+            for k in range(v.guards):
+                turned = float(sign[k] * sign0[k]) if sign0[k] != 0 else 1.0
+                value[v.rows + k] *= turned
+                rate[v.rows + k] *= turned
+        end = _narrowed(m, h, w, run, x, room, _polynomial(run, room), a, b)
+        if end < b and width > within.NARROWEST:
+            width = max(end - a, within.NARROWEST)
+            continue
+        if end < b and run.h > 1e4 * AT_ONCE * max(1.0, abs(run.t)):
+            run.h *= max(a, SHORTEN)
+            run.end = run.t + run.h
+            for k in range(v.guards):
+                sign[k] = sign0[k]
+            v.fresh = 1
+            return SHORTER
+        first = _first(m, h, w, run, x, room, a, b)
+        if first == NEVER:
+            if b < 1.0:
+                _sample(m, h, w, run, x, room, _polynomial(run, room), b, v.value, v.rate)
+            _turn_guards(w)
+            copy(value, value0)
+            copy(rate, rate0)
+        a = b
+        width *= 2.0
+    if first == NEVER:
+        run.event, v.fresh = 0, 1
+        _measure_end(m, h, run, room.y)
+        _turn_all_slides(h, w)
+        return NOWHERE
+    run.event = 1
+    v.cause = cause_of(w, v.event)
+    run.h *= first
+    run.end = run.t + run.h
+    return FOUND
+
+
+@inlined
+def _turn_all_slides(h: Any, w: Any) -> None:
+    if h is not None:
+        _turn_slides(h, w)
+
+
+@helper
+def _first(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, start: float, end: float) -> float:
+    """Where in the step the first event of an interval is, which is then v.event; NEVER where there is none.
+
+    Reactions are known at the ends of the step only, so they are looked for where one falls below 0 there.
     """
     v = w.places[0]
     n = v.rows + v.guards
@@ -327,19 +489,31 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
     crossed, when = part(w.whole, v.crossed, n + v.gaps), part(w.real, v.when, n + v.gaps)
     for a in range(n + v.many):
         k = _entry(w, a)
-        crossed[k], when[k] = _seen(w, k, run.h), NEVER
+        crossed[k], when[k] = 0, NEVER
+        if not _is_reaction(w, k):
+            crossed[k] = _seen(w, k, run.h * (end - start))
     for a in range(n + v.many):
         k = _entry(w, a)
         if crossed[k]:
-            when[k] = _root(m, h, w, run, x, room, k, cause_of(w, k) in (OPENED, SLIPPED), crossed[k], 1.0)
+            when[k] = _root(m, h, w, run, x, room, k, False, crossed[k], start, end)
             if when[k] < first and crossed[k] != POLE:
                 first, which = when[k], k
-    for k in range(v.rows, n):  # guards that are below 0 there, and above it again where the step would have ended
-        if which >= 0 and not crossed[k] and counts(w, k) and _at(m, h, w, run, x, room, first, k, False) < 0.0:
-            crossed[k] = CROSSED
-            when[k] = _root(m, h, w, run, x, room, k, False, CROSSED, first)
-            if when[k] < first and crossed[k] != POLE:
+    for k in range(v.rows):
+        if (which >= 0 or end == 1.0) and _is_reaction(w, k) and w.real[v.value1 + k] < -w.real[v.least1 + k]:
+            crossed[k], w.real[v.least + k] = CROSSED, w.real[v.least1 + k]
+            when[k] = _root(m, h, w, run, x, room, k, True, CROSSED, 0.0, 1.0)
+            if when[k] < first:
                 first, which = when[k], k
+    if first < start:  # guards have the signs that they had before
+        for k in range(v.guards):
+            w.whole[v.sign + k] = w.whole[v.sign0 + k]
+    for k in range(v.rows, n):  # guards that are below 0 there, and above it again where the interval would have ended
+        if start < first < NEVER and not crossed[k] and counts(w, k):
+            if _at(m, h, w, run, x, room, first, k, False) < 0.0:
+                crossed[k] = CROSSED
+                when[k] = _root(m, h, w, run, x, room, k, False, CROSSED, start, first)
+                if when[k] < first and crossed[k] != POLE:
+                    first, which = when[k], k
     span = AT_ONCE * max(1.0, abs(run.t)) / run.h
     for a in range(n + v.many):
         k = _entry(w, a)
@@ -351,23 +525,26 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
             crossed[k] = cause_of(w, k)
             if seen == RETURNED:
                 w.whole[v.sign + k - v.rows] *= -1
-    if which < 0:
-        run.event, v.fresh = 0, 1
-        return False
-    v.event, v.cause = which, cause_of(w, which)
-    run.h *= first
-    run.end = run.t + run.h
-    return True
+    v.event = max(which, 0)
+    return float(first)
+
+
+@inlined
+def _is_reaction(w: Any, k: int) -> bool:
+    """Whether an entry is known only where the flow was evaluated."""
+    return bool(cause_of(w, k) in (OPENED, SLIPPED))
 
 
 @helper
-def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, seen: int, end: float) -> float:
-    """Where in the step, up to an end, entry k becomes 0; NEVER if it does not. Of what RETURNED, where it does so.
+def _root(
+    m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces: bool, seen: int, start: float, end: float
+) -> float:
+    """Where in an interval of the step entry k becomes 0; NEVER if it does not. Of what RETURNED, where it does so.
 
     A guard that changes its sign at a pole is marked as such in `crossed`.
     """
     v = w.places[0]
-    a, b, least, turn = 0.0, end, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
+    a, b, least, turn = start, end, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
     high = w.real[v.value0 + k]
     if seen != CROSSED:  # the least value is where the rate is 0
         for _ in range(50):
@@ -381,19 +558,19 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, forces
                 b = c
         if not value < -least:
             return NEVER
-        a, b = 0.0, c
+        a, b = start, c
         if seen == RETURNED:
             a, b, high = c, end, -value
     above = least if k < v.rows else 1e-9 * abs(w.real[v.rate0 + k] * run.h)
     if seen != RETURNED and (forces or not high > above):  # a value above 0 to start from
-        high = _at(m, h, w, run, x, room, 0.0, k, forces)
-        c = 0.5 * b
+        high = _at(m, h, w, run, x, room, start, k, forces)
+        c = 0.5 * (b - start)
         while not high > above and c > 1e-9:
-            high = _at(m, h, w, run, x, room, c, k, forces)
-            a = c
+            a = start + c
+            high = _at(m, h, w, run, x, room, a, k, forces)
             c *= 0.5
         if not high > above:
-            return 0.0
+            return start
     low = turn * _at(m, h, w, run, x, room, b, k, forces)
     if not low < 0.0:
         return b

@@ -182,6 +182,17 @@ def at(m: Any, w: Any, t: float, y: Array, dy: Array, k: int) -> float:
 
 
 @helper
+def sample(m: Any, w: Any, t: float, y: Array, dy: Array, value: int, rate: int) -> None:
+    """Write values and rates of the gaps that are due in a step, at a state in it, to places in w.real."""
+    v = w.places[0]
+    first = v.rows + v.guards
+    _pose(m, w, t, y, dy, v.pose_at)
+    for a in range(v.many):
+        g = w.whole[v.near + a]
+        w.real[value + first + g], w.real[rate + first + g], _ = _of(w, g, v.pose_at)
+
+
+@helper
 def _push(w: Any, g: int, clear: float) -> None:
     """Have a gap wait until its pair has travelled as far as it is clear; what is not a number does not wait."""
     v = w.places[0]

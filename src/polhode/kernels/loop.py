@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, events, explicit, moreau, near, stiff
+from . import across, events, explicit, moreau, near, stiff, within
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -123,6 +123,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
             return int(status)
 
         watch_from(m, m.constrained, m.switching, run, x, room)
+        if run.event:
+            return EVENT  # in the jump of the last one
 
         # attempts, until the error is small enough; a dead point ahead is crossed at once, where that can be
         places = len(method.gauss.c)
@@ -212,6 +214,7 @@ def _crossed(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
 @inlined
 def watch_from(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> None:
     """Know what must stay above 0 where a step starts."""
+    run.event = 0
     if w is not None:
         events.ready(m, h, w, run, x, room.stages[0])
 
@@ -225,22 +228,53 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     run.event = 0
     if w is None:
         return OK
-    last = method.rule.last
-    status = events.look(m, h, w, run, x, room, last)
-    if status != OK or not run.event:
-        return int(status)
-    status = shared_dense(method, m, run, x, room)
-    if status != OK or not events.locate(m, h, w, run, x, room):
-        return int(status)
+    last, found = method.rule.last, events.SHORTER
+    while found == events.SHORTER:
+        status = events.look(m, h, w, run, x, room, last)
+        if status == OK and run.event == events.UNSURE:
+            status = _look_into(method, m, h, w, run, x, room)
+        if status != OK or not run.event:
+            return int(status)
+        status = shared_dense(method, m, run, x, room)
+        if status != OK:
+            return int(status)
+        found = events.locate(m, h, w, run, x, room)
+        if found == events.SHORTER:
+            status = _again(method, m, h, run, x, room)
+            if status != OK:
+                return int(status)
+            events.ready(m, h, w, run, x, room.stages[0])
+    if found == events.NOWHERE:
+        return OK
     for _ in range(5):
         if run.h <= 4e-15 * abs(run.t) or run.h <= 0.0:
             return EVENT
-        start(h, True)
-        run.across = 0
-        status = shared_attempt(method, m, run, x, room)
+        status = _again(method, m, h, run, x, room)
         if status != OK or events.is_there(m, h, w, run, room, last):
             break
     return int(status)
+
+
+@inlined
+def _again(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> int:
+    """Take the step anew, which has another end."""
+    start(h, True)
+    run.across = 0
+    return int(shared_attempt(method, m, run, x, room))
+
+
+@inlined
+def _look_into(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
+    """Ask whether the ends of a step tell what is in it; where a polynomial takes evaluations, a cubic is asked."""
+    rule = method.rule
+    if run.across or run.near or rule.stages <= rule.last + 1 or rule.implicit:
+        status = shared_dense(method, m, run, x, room)
+        if status == OK:
+            events.is_told(m, h, w, run, x, room, room.wide if run.across else room.polynomial)
+        return int(status)
+    if within.sketch(method.tableau.c, rule.last, run.h, x, room):
+        events.is_told(m, h, w, run, x, room, room.polynomial[:3])
+    return OK
 
 
 @inlined

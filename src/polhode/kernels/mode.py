@@ -35,6 +35,9 @@ REALS: dict[str, tuple[str, ...]] = {
     # gaps that are not wired; where a step starts and where it was looked at last
     "value0": ("rows +guards +gaps",), "rate0": ("rows +guards +gaps",), "value": ("rows +guards +gaps",),
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
+    # the same where the step ends, and at a place in between
+    "value1": ("rows +guards +gaps",), "rate1": ("rows +guards +gaps",), "least1": ("rows +guards +gaps",),
+    "middle": ("rows +guards +gaps",), "middle_rate": ("rows +guards +gaps",),
     # where in a step each becomes 0
     "when": ("rows +guards +gaps",),
     # an event: impulses, those of one strike, psi before it, speeds before, energy that it took, when what comes to
@@ -64,6 +67,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
     "owner": ("captures",),
     # of each guard: the sign that it has, or 0 before it is known; which way it counts, -1, 0 or 1
     "sign": ("guards",), "way": ("guards",),
+    # the sign of each guard where the step in hand starts; whether it passed 0 in a jump
+    "sign0": ("guards",), "jumped": ("guards",),
     # rows of the complementarity: which they are, their laws, the states that they may have and have
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),

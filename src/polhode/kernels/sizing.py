@@ -154,6 +154,8 @@ def propose(rule: Rule, run: Any) -> None:
     if rule.fixed:
         h = run.step
         end = run.origin + (run.index + 1.0) * h
+        if abs(end - t - h) > 2.0 * _slack(h, t):  # the last step was cut short
+            h = end - t
         if end >= stop - _slack(h, stop):
             if end > stop + _slack(h, stop):
                 h = left
@@ -210,7 +212,7 @@ def conclude(rule: Rule, error: float, run: Any, x: Array, room: Room) -> None:
     run.t, run.rated = run.end, run.arrived
     run.accepted += 1
     if rule.fixed:
-        run.index += 1
+        run.index += int(run.end >= run.origin + (run.index + 1.0) * run.spacing - _slack(run.spacing, run.end))
     elif run.across:
         run.step = min(run.step, 0.5 * run.h)
     elif run.h >= min(run.step, run.longest):  # else it was cut short, and says nothing about the next

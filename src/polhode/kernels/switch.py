@@ -16,9 +16,10 @@ from .gathering import touching
 from .hold import evaluate, reacted
 from .impacts import collide
 from .kernel import helper, kernel
+from .least import spread_least
 from .machine import CAPTURE, CONTROL, LAWS, OK, SINGULAR
 from .mode import EQUAL, HELD, OFF, SLIDES
-from .responses import ALL, free_response
+from .responses import ALL, HOLDING, free_response, know
 from .responses import factor as factor_at
 from .settle import LOOSE, measure, settle
 from .stepping import copy, fill
@@ -70,6 +71,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
         return int(status)
     if v.losses >= 0:
         x[v.losses] -= w.real[v.lost]
+    spread_least(h, w, part(w.real, v.impulse, s.rows))
     if s.moving:  # what moves by itself does work by its impulse, too
         moving, impulse = part(h.real, s.f_moving, s.rows), part(w.real, v.impulse, s.rows)
         for i in range(s.rows):
@@ -100,6 +102,9 @@ def respond_along(m: Any, t: Array, x: Array, tau: Array, dx: Array, lam: Array)
             continue
         if v.sliding == 0:
             reacted(h, w)
+        if s.nearby:
+            know(h, part(h.whole, s.active, s.rows), HOLDING)
+            spread_least(h, w, part(w.real, v.lam, s.rows))
         copy(part(w.real, v.lam, s.rows), lam[k])
 
 

@@ -26,7 +26,7 @@ from .interrupt import PATIENCE, stoppable
 from .modes import Modes
 from .recording import Recording
 from .switchboard import SwitchError
-from .switches import At, When, checked_switches, undefined
+from .switches import At, When, checked_switches, on_the_verge, undefined
 from .warning import SimulationWarning
 
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
@@ -75,6 +75,7 @@ class Driver:
         self._x = self._program.unit(x)
         self._check_guards(given)
         self._modes.begin(float(t0), self._x)
+        self._modes.wait_below(on_the_verge(given, dynamics, self.t, self._x, self._values))
         self._running, self._still, self._last_event, self._switch_failure = False, 0, -np.inf, ""
 
         # all that the loop works on; it is compiled or loaded here, before any time counts

@@ -88,6 +88,12 @@ class Modes:
             self.wake(t)
             self.select()
 
+    def wait_below(self, guards: list[int]) -> None:
+        """Have guards that are 0 at the start count as below it, so that they pass 0 where they rise from there."""
+        if self.board is not None and guards:
+            self.board.rows.view("sign")[guards] = -1
+            self.select()
+
     def reset(self, t: float) -> None:
         """Go on from a state that was set by hand: check that it can be, and find its mode."""
         if self.board is not None:

@@ -67,8 +67,10 @@ def _lost(run: Driver, t: np.ndarray) -> np.ndarray:
     """Work of impacts up to times, (k, 4), where it is not among the states."""
     found = np.zeros((len(t), len(WORK)))
     if "losses" not in run._program.work:
-        for event in run.events:
+        for k, event in enumerate(run.events):
             after = np.searchsorted(t, event.time, side="right") - int(event.time in t)
+            if k == 0:  # the first state is the one after the start
+                after = np.searchsorted(t, event.time)
             found[after:, WORK.index("losses")] -= event.lost
     return found
 

@@ -16,7 +16,7 @@ from .driver import Driver
 from .ending import ended
 from .result import forces_along, trajectory_of, work_of
 from .switchboard import SwitchError
-from .switches import When
+from .switches import When, on_the_verge
 from .warning import warn
 from .watching import watching
 
@@ -206,7 +206,9 @@ class Simulation(Driver):
         before = self._modes.switches
         self._resume()
         self._check_guards([until])
-        self._modes.rewire(self.t, [*before, until])
+        self._modes.rewire(self.t, switches := [*before, until])
+        if self._now.accepted == 0:
+            self._modes.wait_below(on_the_verge(switches, self.dynamics, self.t, self._x, self._values))
         self._now.rated = 0
         try:
             with watching(progress, self.t, np.inf) as seen:

@@ -61,6 +61,7 @@ class Stage:
             if row < 0 and not values[k] > 0.0:
                 return False
         way[self.own :], sign[self.own :] = board.rows.view("way"), board.rows.view("sign")
+        rows.view("guard")[self.own :] = board.rows.view("guard")
         rows.view("crossed")[: self.own], rows.view("crossed")[self.own :] = 0, board.passing
         rows.places[0]["fresh"] = 1
         return True

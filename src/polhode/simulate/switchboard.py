@@ -76,6 +76,8 @@ class Switchboard:
         self.guards = [s for s in switches if isinstance(s, When)]
         groups = self.rows.view("group")
         self._of = [np.flatnonzero(groups == g) for g in range(len(self.names))]
+        kind = self.rows.view("kind")
+        self._bouncing = {n for n, rows in zip(self.names, self._of, strict=True) if kind[rows[0]] == UNILATERAL}
         model = program.equations.model
         self._stops = {c.name: c for c in model.candidates if isinstance(c, Stop)}
 
@@ -230,9 +232,11 @@ class Switchboard:
             raise SwitchError(reason, status)
         mode, impulses, labels = self.mode(), self._impulses(), self.program.constraints.labels
         owners = {self.program.constraints.names[labels.index(label)] for label in impulses}
-        changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name in struck]
+        pushed = owners - {name for name in owners if mode[name] == before.get(name) and name not in self._bouncing}
+        changed = [name for name in self.names if mode[name] != before.get(name) or name in pushed or name in struck]
         if first:
-            changed = [name for name in changed if mode[name] not in (OPEN, RELEASED)]
+            always = set(self.program.equations.constraints.names) - owners
+            changed = [name for name in changed if mode[name] not in (OPEN, RELEASED) and name not in always]
         self._write(t, changed, why, mode, impulses, (state, self.x.copy()))
 
     def _write(

@@ -79,6 +79,7 @@ class Watch:
         many, engaged, group = len(self.gaps), board.rows.view("engaged"), board.rows.view("group")
         self._engaged(engaged[group[self.gaps]] > 0)
         self.rows.view("sign")[:many], self.rows.view("sign")[many:] = 1, board.rows.view("sign")
+        self.rows.view("guard")[many:] = board.rows.view("guard")
         self.rows.view("crossed")[:many], self.rows.view("crossed")[many:] = 0, board.passing
         self.rows.places[0]["fresh"] = 1
 

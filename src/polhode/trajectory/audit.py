@@ -100,7 +100,7 @@ def _vague(traj: Trajectory) -> float:
 class Audit:
     """What should be conserved or balanced, and how well it is.
 
-    energies   : kinetic, potential, total at the start and at the end, (2, 3)
+    energies   : kinetic, potential, total at the start, before what happened there, and at the end, (2, 3)
     work       : of tau, of the model's own forces, of impacts and friction, of moving constraints, (4,)
     by_hand    : energy of states that were set between steps, and of strikes
     impacts    : how many events took energy at once, and how much they took of it
@@ -126,11 +126,12 @@ class Audit:
     @classmethod
     def of(cls, traj: Trajectory) -> Audit:
         E, p = traj.energy, traj.momentum.reshape(-1, 2, 3)
+        taken = traj.work[0].sum()  # by events at the start, where the first output is the state after them
         worst = () if traj.residuals is None else np.abs(traj.residuals).max(axis=0)
         return cls(
             name=traj.dynamics.equations.model.name,
             span=(float(traj.t[0]), float(traj.t[-1])),
-            energies=E[[0, -1]],
+            energies=E[[0, -1]] - np.array([[taken, 0.0, taken], [0.0, 0.0, 0.0]]),
             work=traj.work[-1],
             drift=_largest(traj.energy_drift),
             scale=_scale(traj),

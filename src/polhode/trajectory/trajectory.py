@@ -288,8 +288,12 @@ class Trajectory:
 
     @property
     def energy_drift(self) -> np.ndarray:
-        """Energy that came or went without work, (k,): E - E(0) - work - set_by_hand. [J]"""
-        drift: np.ndarray = self.energy[:, 2] - self.energy[0, 2] - self.work.sum(axis=1) - self.set_by_hand
+        """Energy that came or went without work, (k,): E - E(0) - work - set_by_hand. [J]
+
+        E(0) is before what happened at the start itself, of which the first output may be the state after it.
+        """
+        total = self.energy[:, 2] - self.work.sum(axis=1)
+        drift: np.ndarray = total - total[0] - self.set_by_hand
         return drift
 
     @cached_property

@@ -1,0 +1,106 @@
+"""What watched values do within a step: where the cubic through their ends tells, and where it does not.
+
+A machine that moves evenly takes long steps, in which a gap or a guard may pass 0 many times. The cubic with the values
+and rates at both ends of an interval is compared with the values at two places in between,
+
+    |v(theta) - c(theta)| <= TELLS v(theta),
+
+where theta is not the middle, so that what repeats twice in the interval is seen. Where it does not hold, or a value in
+between is below 0, the interval is narrowed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import gaps
+from .kernel import helper, inlined
+from .mode import CLOSED, GUARD, STUCK
+from .stepping import Array, Room, between, hermite, slope
+
+EARLY, LATE = 0.38, 0.71  # of an interval: where it is looked into
+TELLS = 0.25  # of a value: by so much the cubic may be off
+WIDE = 2.0  # of what both rates travel in a step: what stays further from 0 is not looked at
+FAR = 0.5  # rad, m: coordinates that move less in a step have no room for more than ends and rates show
+ROUNDED = 1e-11  # of values and of what rates travel
+SMOOTH = 0.02  # of what a state moves in a step: by so much its cubic may be off
+NARROWEST = 1.0 / 64.0  # of a step: intervals are not made narrower, but the step
+LATE_STAGES = 6  # those before it are of low order
+
+
+@inlined
+def is_followed(w: Any, k: int, cause: int) -> bool:
+    """Whether an entry is known between the ends of a step, and matters: not so reactions, and guards of no way."""
+    v = w.places[0]
+    if cause != GUARD:
+        return bool(cause in (CLOSED, STUCK))
+    return bool(gaps.is_gap(w, k) or abs(w.whole[v.way + k - v.rows]) < 2)
+
+
+@helper
+def is_wide(w: Any, k: int, cause: int, h: float) -> bool:
+    """Whether an entry stays so far from 0 at both ends of a step that nothing is to be looked for."""
+    v = w.places[0]
+    a, b = w.real[v.value0 + k], w.real[v.value + k]
+    if a == np.inf or b == np.inf:
+        return True
+    travel = abs(a - b) if cause == STUCK else h * (abs(w.real[v.rate0 + k]) + abs(w.real[v.rate + k]))
+    return bool(min(a, b) > WIDE * travel)
+
+
+@helper
+def moves_far(count: int, h: float, x: Array, y: Array, before: Array, after: Array) -> bool:
+    """Whether the first `count` entries of the state, or their rates, move far in a step."""
+    for i in range(count):
+        if not max(abs(y[i] - x[i]), h * max(abs(before[i]), abs(after[i]))) <= FAR:
+            return True
+    return False
+
+
+@helper
+def sketch(c: Array, last: int, h: float, x: Array, room: Room) -> bool:
+    """Write the cubic of the state in a step to room.polynomial; whether the rates of late stages agree with it."""
+    k, r, rate = room.stages, room.polynomial[:3], room.errors[1]
+    hermite(x, room.y, h, k[0], k[last], r)
+    for s in range(LATE_STAGES, last):
+        if not 0.2 < c[s] < 0.8:
+            continue
+        slope(x, r, c[s], h, rate)
+        for i in range(x.size):  # off by a quartic, which is off by a third of that
+            if abs(rate[i] - k[s, i]) > 3.0 * SMOOTH * (abs(k[0, i]) + abs(k[last, i])) + 1e-6:
+                return False
+    return True
+
+
+@helper
+def place(run: Any, x: Array, r: Array, theta: float, room: Room) -> float:
+    """Write the state within a step, and its rate, to room.errors; its time."""
+    between(x, r, theta, room.errors[0])
+    slope(x, r, theta, run.h, room.errors[1])
+    return float(run.t + theta * run.h)
+
+
+@helper
+def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: float) -> float:
+    """The end of the interval from a to b in which an entry can be told, given its value at a place in it.
+
+    theta : the place, of the interval
+    """
+    v = w.places[0]
+    start, end, found = w.real[v.value0 + k], w.real[v.value + k], w.real[v.middle + k]
+    if start == np.inf or end == np.inf or found == np.inf:
+        return b
+    least = 10.0 * w.real[v.least + k]
+    p, q = w.real[v.rate0 + k] * h * (b - a), w.real[v.rate + k] * h * (b - a)
+    rise = end - start
+    if cause == STUCK:  # without rates
+        p = q = rise
+    if found < -least and not start < -least:
+        return a + theta * (b - a)
+    told = start + theta * (p + theta * (3.0 * rise - 2.0 * p - q + theta * (p + q - 2.0 * rise)))
+    size = abs(found) if end >= 0.0 else max(abs(start), abs(end))
+    if abs(found - told) <= TELLS * size + least + ROUNDED * (abs(start) + abs(end) + abs(p) + abs(q)):
+        return b
+    return a + 0.5 * (b - a)
