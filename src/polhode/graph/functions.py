@@ -215,7 +215,19 @@ def _compare(op: str, a: Expr, b: Expr) -> Expr:
 def truth(condition: Operand) -> Expr:
     """1 where the condition is not 0, else 0."""
     c = as_expr(condition)
-    return c if c.op in ("lt", "le", "eq") else sub(const(1), equal(c, 0))
+    return c if _is_truth(c) else sub(const(1), equal(c, 0))
+
+
+def _is_truth(e: Expr) -> bool:
+    """Whether an expression is 0 or 1: a comparison, or several that are joined by & and |."""
+    parts = [e]
+    while parts:
+        part = parts.pop()
+        if part.op in ("mul", "max") or (part.op == "pow" and part.value > 0):
+            parts += part.args
+        elif part.op not in ("lt", "le", "eq"):
+            return False
+    return True
 
 
 def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expr:

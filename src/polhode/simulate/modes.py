@@ -28,7 +28,7 @@ from polhode.trajectory.events import OPEN, RELEASED, Event, Events
 from .inputs import Inputs
 from .start import begin
 from .switchboard import Switchboard
-from .switches import At, When, guard_of
+from .switches import At, When, guards_of
 from .warning import SimulationWarning
 from .watch import Watch, may_wait
 
@@ -89,7 +89,10 @@ class Modes:
             self._check_open()
             self.board.command(t, (), (), "set by hand")
         elif self.watch is not None and not self.watch.is_open(t, self.x):
-            self.wake(t)
+            self._wake_late(t)
+            if self.board is not None and t > self._t0:
+                self._check_open()
+                self.board.command(t, (), (), "set by hand")
         self.select()
 
     # machines
@@ -127,16 +130,16 @@ class Modes:
 
     def _made(self, tau: Any, p: Any, switched: bool) -> Machine:
         """A machine that knows what is watched: guards of switches, then gaps that are not wired."""
-        found = [guard_of(switch, self.dynamics.equations) for switch in self.switches if isinstance(switch, When)]
+        found = guards_of(self.switches, self.dynamics.equations)
         gaps = self.unwired()
-        values = [*(value for value, _ in found), *(phi for _, phi in gaps)]
+        values = [*(guard.value for guard in found), *(phi for _, phi in gaps)]
         self._guards: Function | None = (
             self.program.guards(values) if values else None
         )  # kept, for code has its address
         guards = (self._guards, len(values))
         made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards)
         if made.switching is not None:
-            made.switching.view("way")[:] = [*(way for _, way in found), *[-1] * len(gaps)]
+            made.switching.view("way")[:] = [*(guard.way for guard in found), *[-1] * len(gaps)]
             made.switching.view("sign")[len(found) :] = 1
         return made
 
@@ -159,6 +162,10 @@ class Modes:
         else:
             self.board.events = list(met)
 
+    def _wake_late(self, t: float) -> None:
+        """Have the whole machine at a time to which nothing has held since the start."""
+        self.wake(t, self.events if t > self._t0 else None)
+
     def _new_board(self) -> Switchboard:
         return Switchboard(self.program, self.machine, self._runs, self.x, self.switches, self._whole_steps)
 
@@ -179,7 +186,7 @@ class Modes:
         self.machine = self._shared(self._made(self.machine.tau, old[:fixed] if fixed else None, True))
         self.board = self._new_board()
         if before is None:
-            self.board.start(t)
+            self.board.start(t, since=self._t0)
         else:
             self.board.take_over(before, old[fixed : fixed + len(before.program.candidates.captured)])
         self._look_out()
@@ -192,7 +199,7 @@ class Modes:
         if not (model.constraints or model.candidates):
             raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
         if self.board is None:
-            self.wake(t) if self.watch is not None else self.rewire(t)
+            self._wake_late(t) if self.watch is not None else self.rewire(t)
         if self.wired is not None:
             declared = {c.name for c in model.candidates}
             if new := [name for name in names if name in declared and name not in self.wired]:
@@ -246,6 +253,16 @@ class Modes:
         names = [name for switch in switches for name in (*switch.engage, *switch.release)]
         self.need(t, names).switch(t, switches)
 
+    def passes_over(self) -> bool:
+        """Whether the event that was met is a comparison that became true, but not the condition that it is part of."""
+        if self.board is None:
+            return False
+        if self.light and self.watch is not None:
+            if self.watch.unwired_event() is not None:
+                return False
+            self.watch.pass_on(self.board)
+        return self.board.passes_over()
+
     def met(self, t: float) -> Switchboard:
         """The switchboard with the event that the machine in use met, ready to be gone through."""
         if self.light and self.watch is not None:
@@ -266,8 +283,8 @@ class Modes:
     def _unwired_event(self) -> str | None:
         """The candidate whose gap closed, where it is not wired."""
         assert self.board is not None
-        places, guards = self.board.rows.places[0], sum(isinstance(s, When) for s in self.switches)
-        which = int(places["event"]) - int(places["rows"]) - guards
+        places = self.board.rows.places[0]
+        which = int(places["event"]) - int(places["rows"]) - len(self.board.guards)
         return self.unwired()[which][0] if which >= 0 else None
 
     def _touching(self, name: str) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.kernels.choice import JAMMED
+from polhode.kernels.events import AT_ONCE
 from polhode.kernels.machine import OK, Machine
 from polhode.kernels.mode import (
     CLOSED,
@@ -32,8 +33,9 @@ from polhode.model import Stop
 from polhode.model.errors import listed
 from polhode.trajectory.events import OPEN, RELEASED, Event
 
-from .switches import At, When
+from .switches import At, When, guards_of
 
+GUARDED = ("sign", "guard", "guard_rate")  # what is known of each guard: its sign before, its value and rate now
 BEYOND = 1e-6  # of the size that a row is measured by: what is further beyond a bound is refused
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
 
@@ -71,7 +73,7 @@ class Switchboard:
         self.whole = whole
         self.events: list[Event] = []
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
-        self.guards = [s for s in switches if isinstance(s, When)]
+        self.guards = guards_of(switches, program.equations)
         groups = self.rows.view("group")
         self._of = [np.flatnonzero(groups == g) for g in range(len(self.names))]
         model = program.equations.model
@@ -92,10 +94,12 @@ class Switchboard:
 
     # what happens
 
-    def start(self, t: float) -> None:
-        """Find the mode of the initial state."""
+    def start(self, t: float, since: float | None = None) -> None:
+        """Find the mode of a state, which was that of the initial one and lasts since then."""
         self.rows.view("wanted")[:] = self.rows.view("engaged")
         self._happen(t, START, "start", first=True)
+        if since is not None and since < t:
+            self.events[-1] = replace(self.events[-1], time=float(since), states=None)
 
     def take_over(self, before: Switchboard, captured: np.ndarray) -> None:
         """Go on from another switchboard of the same machine, with the values that were captured there.
@@ -170,16 +174,49 @@ class Switchboard:
             return False
         if self.whole:
             return self._crossed(t)
-        switch = self.guards[which - int(places["rows"])]
+        switch = self.guards[which - int(places["rows"])].switch
         self._want(switch.engage, switch.release)
         self._happen(t, GUARD, str(switch))
         return not (switch.engage or switch.release)
 
+    def passes_over(self) -> bool:
+        """Whether a comparison became true, but not the condition that it is part of; then it is taken note of."""
+        places = self.rows.places[0]
+        which = int(places["event"]) - int(places["rows"])
+        if places["cause"] != GUARD or self.whole or not 0 <= which < len(self.guards):
+            return False
+        if self._comes_true(which, {which}):
+            return False
+        self.rows.view("sign")[which] *= -1
+        places["fresh"] = 1
+        return True
+
+    def _comes_true(self, which: int, crossed: set[int]) -> bool:
+        """Whether what the switch of a guard waits for happens as guards are crossed; other comparisons stay.
+
+        Of those that are 0 now, it counts where they go, and what they were where they stay.
+        """
+        switch, first = self.guards[which].switch, self.guards[which].first
+        own = [k for k, guard in enumerate(self.guards) if guard.first == first]
+        if len(own) == 1:
+            return True
+        sign, value, rate = (self.rows.view(name) for name in GUARDED)
+        ahead = value + AT_ONCE * max(1.0, abs(float(self.machine.time[0]))) * rate
+        before = [bool(sign[k] + np.sign(ahead[k]) > 0 and ahead[k] >= 0) and k not in crossed for k in own]
+        after = [k in crossed or true for k, true in zip(own, before, strict=True)]
+        return switch.holds(after) and not switch.holds(before)
+
     def _crossed(self, t: float) -> bool:
-        """Go through all guards that were crossed in a step, as one event."""
+        """Go through all guards that were crossed in a step, as one event, after what happened in it."""
+        if self._changed():
+            self._note(t)
         crossed = self.rows.view("crossed")[int(self.rows.places[0]["rows"]) :]
         crossed[len(self.guards) :] = 0  # gaps that are not wired, which are seen again after the next step
-        found = [self.guards[k] for k in np.flatnonzero(crossed)]
+        places = set(np.flatnonzero(crossed).tolist())
+        found = list(dict.fromkeys(self.guards[k].switch for k in sorted(places) if self._comes_true(k, places)))
+        if not found:
+            self.rows.view("sign")[sorted(places)] *= -1
+            return False
         for switch in found:
             self._want(switch.engage, switch.release)
         self._happen(t, GUARD, ", ".join(map(str, found)))
@@ -188,14 +225,19 @@ class Switchboard:
     def _note(self, t: float) -> None:
         """Write down what changed in a step, or was struck, at its end."""
         before, mode, impulses = self.events[-1].mode, self.mode(), self._impulses()
-        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
-        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
-        changed = [
-            n for n in self.names if mode[n] != before.get(n, OPEN) or (n in struck and before.get(n, OPEN) == OPEN)
-        ]
+        changed = self._changed()
         news = [(before.get(name, OPEN), mode[name]) for name in changed]
         why = next((_became(*each) for each in news if each[0] != each[1]), "closes")
         self._write(t, changed, why, mode, impulses)
+
+    def _changed(self) -> list[str]:
+        """What changed since the last event, or was struck, in a step."""
+        before, mode = self.events[-1].mode, self.mode()
+        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
+        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
+        return [
+            n for n in self.names if mode[n] != before.get(n, OPEN) or (n in struck and before.get(n, OPEN) == OPEN)
+        ]
 
     def _impulses(self) -> dict[str, float]:
         labels, impulse = self.program.constraints.labels, self.rows.view("impulse")

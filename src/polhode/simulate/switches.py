@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,37 @@ from polhode.graph import Expr, evaluate, free_symbols, substitute, symbol
 from polhode.model import At, Model, When, at, when
 from polhode.model.errors import closest
 
-__all__ = ["At", "When", "at", "checked_switches", "guard_of", "undefined", "when"]
+__all__ = ["At", "Guard", "When", "at", "checked_switches", "guards_of", "undefined", "when"]
 
 
-def guard_of(switch: When, eq: Equations) -> tuple[Expr, int]:
-    """The expression of a switch, and the way in which it counts; a comparison becomes true on its way up."""
-    value, way = switch.guard()
-    value = substitute(value, eq.kinematics.quasi)
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One of what a switch waits for.
+
+    value, way : what passes 0, and the way in which that counts; a comparison becomes true on its way up
+    first      : the place of the first guard of its switch among those of all
+    """
+
+    switch: When
+    value: Expr
+    way: int
+    first: int
+
+
+def guards_of(switches: Sequence[At | When], eq: Equations) -> list[Guard]:
+    """What the switches of a run wait for, each comparison of a condition by itself."""
+    found: list[Guard] = []
+    for switch in switches:
+        if isinstance(switch, When):
+            _check_names(switch, eq)
+            first = len(found)
+            values = [(substitute(value, eq.kinematics.quasi), way) for value, way in switch.guards()]
+            found += [Guard(switch, value, way, first) for value, way in values]
+    return found
+
+
+def _check_names(switch: When, eq: Equations) -> None:
+    value = substitute(switch.value, eq.kinematics.quasi)
     known = {*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters}
     if unknown := sorted(str(s.value) for s in free_symbols(value) - known):
         raise ValueError(
@@ -27,7 +52,6 @@ def guard_of(switch: When, eq: Equations) -> tuple[Expr, int]:
         )
     if not free_symbols(value) & {*eq.q, *eq.u, *eq.z, eq.t}:
         raise ValueError(f"{switch}: nothing in it changes, so it never happens.")
-    return value, way
 
 
 def undefined(switches: Sequence[At | When], dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> str | None:
@@ -36,14 +60,12 @@ def undefined(switches: Sequence[At | When], dynamics: Dynamics, t: float, x: np
     state = dict(zip((*eq.q, *eq.u, *eq.z), x.tolist(), strict=False))
     folded = {s: float(e) for s, e in dynamics.values.items()}
     given = state | folded | {eq.t: t} | dict(zip(map(symbol, dynamics.parameters), p.tolist(), strict=False))
-    for switch in switches:
-        if isinstance(switch, When):
-            value, _ = guard_of(switch, eq)
-            with np.errstate(all="ignore"):
-                found = float(evaluate(value, given))
-            if not np.isfinite(found):
-                at_it = [f"{s} = {given[s]:.6g}" for s in sorted(free_symbols(value), key=str)]
-                return f"{switch}: it is {found} at t = {t:.6g} s, where {', '.join(at_it[:6])}"
+    for guard in guards_of(switches, eq):
+        with np.errstate(all="ignore"):
+            found = float(evaluate(guard.value, given))
+        if not np.isfinite(found):
+            at_it = [f"{s} = {given[s]:.6g}" for s in sorted(free_symbols(guard.value), key=str)]
+            return f"{guard.switch}: it is {found} at t = {t:.6g} s, where {', '.join(at_it[:6])}"
     return None
 
 

@@ -16,8 +16,8 @@ from polhode.kernels.machine import Machine
 from polhode.kernels.mode import CLOSED, GUARD
 from polhode.kinematics.candidates import UNILATERAL
 
-from .switchboard import Switchboard
-from .switches import At, When, guard_of
+from .switchboard import GUARDED, Switchboard
+from .switches import At, When, guards_of
 
 NEAR = 1e-7  # m, rad: what is closer at the start is looked at more closely
 NARROW = 1e-11  # m, rad: this far below 0 a gap is not closed yet
@@ -42,16 +42,16 @@ class Watch:
         eq = program.equations
         first = len(eq.constraints)
         self.gaps = [first + i for i, law in enumerate(program.candidates.laws) if law.kind == UNILATERAL]
-        guards = [guard_of(switch, eq) for switch in switches if isinstance(switch, When)]
+        guards = guards_of(switches, eq)
         self.guards, self.unwired = len(guards), [name for name, _ in unwired]
-        values = [*(program.constraints.phi[i] for i in self.gaps), *(value for value, _ in guards)]
+        values = [*(program.constraints.phi[i] for i in self.gaps), *(guard.value for guard in guards)]
         values += [phi for _, phi in unwired]
         self.function = program.guards(values)
         self.machine = program.light(whole, self.gaps, (self.function, len(values)))
         assert self.machine.switching is not None
         self.rows = self.machine.switching
         many = len(self.gaps) + len(guards)
-        self.rows.view("way")[len(self.gaps) :] = [*(way for _, way in guards), *[-1] * len(unwired)]
+        self.rows.view("way")[len(self.gaps) :] = [*(guard.way for guard in guards), *[-1] * len(unwired)]
         self.rows.view("least")[: len(self.gaps)] = self.rows.view("least")[many:] = NARROW
         self.rows.view("sign")[many:] = 1
         self._engaged(np.array([program.constraints.names[i] in program.declared for i in self.gaps], dtype=bool))
@@ -84,7 +84,8 @@ class Watch:
         """Hand the event that the light machine met to the whole one."""
         which, many = int(self.rows.places[0]["event"]), len(self.gaps)
         places = board.rows.places[0]
-        board.rows.view("sign")[:] = self.rows.view("sign")[many:]
+        for name in GUARDED:
+            board.rows.view(name)[:] = self.rows.view(name)[many:]
         closes = which < many
         places["cause"] = CLOSED if closes else GUARD
         places["event"] = self.gaps[which] if closes else int(places["rows"]) + which - many
