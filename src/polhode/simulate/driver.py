@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,6 +21,7 @@ from polhode.trajectory import Outcome
 from polhode.trajectory.events import Events
 
 from .asked import method_of, movable, parameters_of, tolerances, values_of
+from .bounds import check_bounds
 from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended
 from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
@@ -61,6 +63,7 @@ class Driver:
             check_laws(eq.model)
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
+        check_bounds(dynamics, self._values)
         given = [*eq.model.switches, *checked_switches(switches)]
         self._modes = Modes(
             dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"
@@ -77,6 +80,7 @@ class Driver:
         self._check_guards(given)
         self._modes.begin(float(t0), self._x)
         self._running, self._still, self._last_event, self._switch_failure = False, 0, -np.inf, ""
+        self._runner = threading.get_ident()  # the thread that it runs in
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
@@ -158,7 +162,7 @@ class Driver:
         self._open(grid)
         began = time.perf_counter()
         status = MORE
-        self._running = True
+        self._running, self._runner = True, threading.get_ident()
         try:
             with suppress(KeyboardInterrupt), stoppable() as wish:
                 status = self._go(until, seen, lambda: wish.pressed)
@@ -182,6 +186,8 @@ class Driver:
         while not stopped():
             if (stop := self._sampled()) == -np.inf:
                 return NOT_FINITE
+            if self._modes.commands and (status := self._switch_now(MORE)) != MORE:  # of a sampled control, for now
+                return status
             stop = min(stop, self._modes.next_time())
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
@@ -221,6 +227,8 @@ class Driver:
                     return LIVELOCKED
                 if modes.board is not None and modes.board.is_noted():
                     modes.board.event(self.t)
+                elif modes.passes_over():
+                    self._go_on()
                 elif self._switch(lambda: modes.met(self.t).event(self.t)):
                     return ENDED
                 status = MORE
@@ -267,14 +275,19 @@ class Driver:
         try:
             found = happen()
         finally:  # also where it was refused, and the state is what it was
-            now.rated, now.tries, now.error = 0, 0, 0.0
-            self._modes.select()
-            self._advance = self._taken()
+            self._go_on()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
         elif now.row and self._grid[now.row - 1] == self.t:  # an output at an event is the state after it
             self._rows[now.row - 1] = self._x
         return found
+
+    def _go_on(self) -> None:
+        """Use the machine of the mode that is now, from the state that is now."""
+        now = self._now
+        now.rated, now.tries, now.error = 0, 0, 0.0
+        self._modes.select()
+        self._advance = self._taken()
 
     # what is recorded
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class Simulation(Driver):
         return self._modes.words()
 
     def engage(self, *names: str) -> None:
-        """Engage constraints: at once, or, called while it runs by a control or another thread, after the step in hand.
+        """Engage constraints: at once; called while it runs by another thread, after the step in hand.
 
         Speeds change by the impulse that brings them along, M du = J^T Lam; positions stay.
         """
@@ -120,6 +121,12 @@ class Simulation(Driver):
 
     def _command(self, engage: tuple[str, ...], release: tuple[str, ...]) -> None:
         self._modes.check((*engage, *release))
+        if self._inputs.asked and threading.get_ident() == self._runner:
+            raise RuntimeError(
+                f"The control called {'engage' if engage else 'release'} while a step is taken, whose stages ask it at "
+                "states that may never be. Use tau=ph.Sampled(...), which is called between steps, or "
+                "switches=ph.when(...)."
+            )
         if self._running:
             self._modes.commands.append((engage, release))
             self._now.halt = 1
@@ -163,6 +170,8 @@ class Simulation(Driver):
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
             self._now.stop = self._sampled()
+            if self._modes.commands:
+                self._look(MORE)
         self._now.stop = min(self._now.stop, self._modes.next_time())
         status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
         if status != MORE or self._inputs.failure is not None or self._modes.board is not None:
