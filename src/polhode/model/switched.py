@@ -81,6 +81,11 @@ class Clutch(Slipping):
     ends: tuple[str, str] = fields.speeds()
     ratio: Expr = fields.scalar(1)
 
+    def faults(self) -> Iterator[str]:
+        yield from Slipping.faults(self)
+        if self.ends[0] == self.ends[1]:
+            yield f"{self.what}: ties {self.ends[0]!r} to itself, expected two speeds. A brake holds one."
+
 
 @element
 class Latch(Commanded):

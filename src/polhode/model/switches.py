@@ -72,7 +72,11 @@ def at(time: float, *, engage: Names = (), release: Names = ()) -> At:
     """
     if isinstance(time, bool) or not isinstance(time, (int, float)) or not math.isfinite(time):
         raise fault(f"at: time is {time!r:.60}, expected seconds.")
-    return At(float(time), _names(engage, "at: engage"), _names(release, "at: release"))
+    made = At(float(time), _names(engage, "at: engage"), _names(release, "at: release"))
+    if not (made.engage or made.release):
+        raise fault(f"{made}: engages and releases nothing. Give the names of constraints: engage=, release=.")
+    _refuse_both(made)
+    return made
 
 
 def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = ()) -> When:
@@ -95,11 +99,17 @@ def read_when(value: Any, direction: Any, engage: Any, release: Any, names: Mapp
     if isinstance(direction, bool) or direction not in (-1, 0, 1):
         raise fault(f"when: direction is {direction!r:.60}, expected +1, -1 or 0.")
     made = When(value, direction, _names(engage, "when: engage"), _names(release, "when: release"), text)
+    _refuse_both(made)
     if is_condition(value):
         made.guards()
         if direction == -1:
             raise fault(f"{made}: a comparison counts as it becomes true. Turn it round, or leave out direction=-1.")
     return made
+
+
+def _refuse_both(switch: Switch) -> None:
+    if both := [name for name in switch.engage if name in switch.release]:
+        raise fault(f"{switch}: engages and releases {both[0]!r}, expected one of the two.")
 
 
 def _names(given: Any, what: str) -> tuple[str, ...]:
