@@ -22,7 +22,7 @@ from polhode.trajectory.events import Events
 
 from .asked import method_of, movable, parameters_of, tolerances, values_of
 from .bounds import check_bounds
-from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended
+from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended, in_vain
 from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .modes import Modes
@@ -31,6 +31,7 @@ from .switchboard import SwitchError
 from .switches import At, When, check_laws, checked_switches, undefined
 from .warning import SimulationWarning
 
+WAIT = 1e6  # s, for what is to end a run without a last time
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 
 
@@ -53,6 +54,7 @@ class Driver:
         t0: float = 0.0,
         z0: Any = None,
         switches: Sequence[At | When] = (),
+        _until: When | None = None,  # what ends the run
         _driven: bool = True,  # whether forces may act, so that their work is counted
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
@@ -64,7 +66,7 @@ class Driver:
         self._inputs = read_inputs(tau, eq)
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
-        given = [*eq.model.switches, *checked_switches(switches)]
+        given = [*eq.model.switches, *checked_switches(switches, t0), *([] if _until is None else [_until])]
         self._modes = Modes(
             dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"
         )
@@ -158,8 +160,12 @@ class Driver:
     # motion
 
     def _integrate(self, until: float, grid: np.ndarray | None, seen: Callable[[float], None]) -> None:
-        """Move on to a time and record states at those of a grid; None for every step."""
+        """Move on to a time and record states at those of a grid; None for every step.
+
+        What may never happen is not waited for longer than WAIT.
+        """
         self._open(grid)
+        waits, until = until == np.inf, min(until, self.t + WAIT)
         began = time.perf_counter()
         status = MORE
         self._running, self._runner = True, threading.get_ident()
@@ -174,7 +180,7 @@ class Driver:
             reason = f"Interrupted at t = {self.t:.6g} s of {until:g} s."
             self._outcome = Outcome(finished=False, reason=reason, time=self.t)
         else:
-            self._outcome = ended(self, status)
+            self._outcome = in_vain(self, status) if waits and status in (DONE, COLLAPSE) else ended(self, status)
         said = undefined(self._modes.switches, self.dynamics, self.t, self._x, self._values)
         if said and self._outcome.finished:
             warn_caller(f"{said}, so it may have passed 0 unseen.", SimulationWarning)

@@ -12,13 +12,14 @@ import numpy as np
 from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
+from polhode.kernels.loop import METHODS
 from polhode.trajectory import Outcome, Trajectory
 
 from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
-from .run import simulated
+from .run import last_of, simulated
 from .simulation import work_of
 from .warning import warn
 
@@ -108,10 +109,23 @@ def simulate_many(
 
     With "rk4", "midpoint" or "euler", no constraints, forces that are numbers or expressions and outputs
     every so many steps, runs are computed side by side in SIMD lanes. Else one is taken after the
-    other. Both use threads. The options are those of `simulate`; the output is only the ends, unless
-    it is given. After Ctrl-C, there is what there is; runs that stop early give one warning.
+    other. Both use threads. The options are those of `simulate`; with until= something happens, a run is NaN after
+    that, and bundle[i] has its own end. The output is only the ends, unless it is given. After Ctrl-C, there is what
+    there is; runs that stop early give one warning.
     """
     movable(dynamics, "simulate_many")
+    t_end, until = last_of(t_end, options.pop("until", None))
+    if until is not None:
+        if t_end == np.inf:
+            raise ValueError(
+                f"simulate_many: until={until} may take longer in one run than in another. Give t_end=, too."
+            )
+        options["_until"] = until
+    if step is None and method in METHODS and METHODS[method].rule.fixed:
+        raise ValueError(
+            f"simulate_many: method {method!r} has a fixed step, found none. Give step=1e-3, or what suits, or "
+            'method="dop853", which chooses its steps.'
+        )
     if not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads is {threads!r:.60}, expected a whole number, 1 or more.")
     eq = dynamics.equations

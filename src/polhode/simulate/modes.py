@@ -7,7 +7,6 @@ their gap closes. So a step costs what those cost that act, and what it takes to
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ import numpy as np
 from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
+from polhode.equations.warning import warn_caller
 from polhode.graph import Expr
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.kernels.sizing import Rule
@@ -244,6 +244,13 @@ class Modes:
                 said = closest(name, known) if known else "The model declares none."
                 raise KeyError(f"There is no constraint {name!r} to engage or release. {said}")
 
+    def would_change(self, engage: Iterable[str], release: Iterable[str]) -> bool:
+        """Whether anything that is named would be engaged or released, that is not."""
+        words = self.words()
+        return any(words.get(name, RELEASED) == RELEASED for name in engage) or any(
+            words.get(name, OPEN) != RELEASED for name in release
+        )
+
     def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> None:
         """Engage and release constraints now, as one event."""
         self.need(t, (*engage, *release)).command(t, engage, release, why)
@@ -327,13 +334,13 @@ class Modes:
         """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
         assert self.board is not None
         model = self.dynamics.equations.model
-        for name, gap in self.board.pressed():
+        for name, beyond in self.board.pressed():
             stop = next((c for c in model.limit_stops if c.name == name), None)
             if stop is None:
                 raise ValueError(
-                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, "
+                    f"The initial position is {beyond} beyond {name!r}, expected 0 or less. Start where it is open, "
                     "or declare it with active=False and engage it later."
                 )
             self.board.leave_out(name)
-            text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
-            warnings.warn(f'{text} Start within them, or load with limits="ignore".', SimulationWarning, stacklevel=5)
+            text = f"{stop.coordinate!r} starts {beyond} beyond its limits, so these do not act in this run."
+            warn_caller(f'{text} Start within them, or load with limits="ignore".', SimulationWarning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations.program import Program
+from polhode.graph import Expr, evaluate, symbol
 from polhode.kernels.choice import JAMMED
 from polhode.kernels.events import AT_ONCE
 from polhode.kernels.machine import OK, Machine
@@ -29,9 +31,10 @@ from polhode.kernels.mode import (
 from polhode.kernels.moreau import impose
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
-from polhode.model import Stop
+from polhode.model import Rope, Stop
 from polhode.model.errors import listed
 from polhode.trajectory.events import OPEN, RELEASED, Event
+from polhode.trajectory.pictures import coordinate_units
 
 from .switches import At, When, guards_of
 
@@ -281,6 +284,7 @@ class Switchboard:
                 why=why,
                 mode=mode,
                 impulses=impulses,
+                touched=self._touched(t, impulses, mode),
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
                 rows=self._rows(),
@@ -288,6 +292,16 @@ class Switchboard:
                 note="several modes are consistent, this one has the most that hold" if several else "",
             )
         )
+
+    def _touched(self, t: float, impulses: dict[str, float], mode: dict[str, str]) -> tuple[str, ...]:
+        """What was struck and is open, but does not leave with a speed."""
+        names, labels = self.program.constraints.names, self.program.constraints.labels
+        struck = [i for i, label in enumerate(labels) if label in impulses and mode[names[i]] == OPEN]
+        if not struck:
+            return ()
+        _, psi, _, pace = self.program.measured(float(t), self.x, self.machine.p)
+        bounced = {names[i] for i in struck if psi[i] > BEYOND * pace[i]}
+        return tuple(dict.fromkeys(names[i] for i in struck if names[i] not in bounced))
 
     def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The modes and directions of rows, and what they captured where they engaged."""
@@ -310,10 +324,10 @@ class Switchboard:
         bad = [i for i in asked if phi[i] < -BEYOND * reach[i]]
         if bad:
             wanted[:] = 0
-            name = self.program.constraints.names[bad[0]]
+            name, beyond = self.program.constraints.names[bad[0]], self._beyond(bad[0], float(phi[bad[0]]))
             raise SwitchError(
-                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {-phi[bad[0]]:.3g} beyond "
-                "it, expected 0 or less. Engage it where it is open.",
+                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {beyond} beyond it, "
+                "expected 0 or less. Engage it where it is open.",
                 REFUSED,
             )
 
@@ -378,14 +392,30 @@ class Switchboard:
         """Let a constraint do nothing from the start."""
         self.rows.view("engaged")[self.names.index(name)] = 0
 
-    def pressed(self) -> list[tuple[str, float]]:
-        """Unilateral rows that are violated at the state, with how far they are."""
+    def pressed(self) -> list[tuple[str, str]]:
+        """Unilateral rows that are violated at the state, with how far they are, in words."""
         kind, engaged, group = (self.rows.view(name) for name in ("kind", "engaged", "group"))
         program, machine = self.program, self.machine
         t = float(machine.time[0])
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
-        bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
-        return [(program.constraints.names[i], float(phi[i])) for i in bad]
+        bad = [int(i) for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
+        return [(program.constraints.names[i], self._beyond(i, float(phi[i]))) for i in bad]
+
+    def _beyond(self, row: int, phi: float) -> str:
+        """How far a row is beyond its bound, with its unit: of a rope the length that is too much."""
+        model, name = self.program.equations.model, self.program.constraints.names[row]
+        part = next(c for c in model.candidates if c.name == name)
+        if isinstance(part, Rope):  # phi = (length^2 - distance^2) / (2 length)
+            length = self._number(part.length)
+            return f"{math.sqrt(length**2 - 2 * length * phi) - length:.3g} m"
+        unit = coordinate_units(self.program.equations.kinematics)[part.coordinate] if isinstance(part, Stop) else "m"
+        return f"{-phi:.3g} {unit}"
+
+    def _number(self, e: Expr) -> float:
+        """The value of an expression of parameters."""
+        dynamics = self.program.dynamics
+        given = dict(zip(map(symbol, dynamics.parameters), self.machine.p.tolist(), strict=False))
+        return float(evaluate(e, given | {s: float(x) for s, x in dynamics.values.items()}))
 
 
 def _became(before: str, after: str) -> str:

@@ -13,7 +13,7 @@ from polhode.graph import Expr, evaluate, free_symbols, substitute, symbol
 from polhode.model import At, Model, When, at, when
 from polhode.model.errors import closest
 
-__all__ = ["At", "Guard", "When", "at", "checked_switches", "guards_of", "undefined", "when"]
+__all__ = ["At", "Guard", "When", "at", "checked_switches", "ending_of", "guards_of", "too_late", "undefined", "when"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,37 @@ def check_laws(model: Model) -> None:
             )
 
 
-def checked_switches(given: Any) -> list[At | When]:
-    """What a run was given as switches."""
+def checked_switches(given: Any, t0: float) -> list[At | When]:
+    """What a run that starts at t0 was given as switches."""
     found = list(given) if isinstance(given, (list, tuple)) else [given]
     for switch in found:
         if not isinstance(switch, (At, When)):
             raise TypeError(f"switches has {switch!r:.60}, expected at(...) and when(...).")
+        if not (switch.engage or switch.release):
+            raise ValueError(
+                f"{switch}: engages and releases nothing. Give engage= or release=; to end a run there, until=."
+            )
+        if isinstance(switch, At) and switch.time < t0:
+            raise ValueError(f"{switch}: is before the start of the run, {t0:g} s. Declare what holds from the start.")
     return found
+
+
+def too_late(switches: Sequence[At | When], t_end: float) -> str | None:
+    """Say which switches come after the end of a run; None where all may act."""
+    late = [switch for switch in switches if isinstance(switch, At) and switch.time > t_end]
+    if not late:
+        return None
+    names = ", ".join(dict.fromkeys(name for switch in late for name in (*switch.engage, *switch.release)))
+    times = ", ".join(map(str, late[:8]))
+    return f"The run ends at {t_end:g} s, so that what is to switch {names} {times} does not act."
+
+
+def ending_of(until: Any) -> When:
+    """What ends a run, from what was given, which may be text."""
+    if isinstance(until, str):
+        until = when(until)
+    if not isinstance(until, When):
+        raise TypeError(f'until is {until!r:.60}, expected a time, or what happens: ph.when("theta > 1").')
+    if until.engage or until.release:
+        raise ValueError(f"until={until} engages or releases. Give that as a switch, and until= what ends the run.")
+    return until

@@ -278,3 +278,26 @@ def test_a_run_that_was_switched_late_still_starts_at_its_start(how):
     if how == "set":
         assert traj.events[1].mode["floor"] == "closed"
         assert traj.events[1].why == "set by hand"
+
+
+def test_what_changes_nothing_is_no_event_and_lists_of_names_are_taken():
+    sim = ph.Simulation(pendulum(), {"a": 0.5})
+    sim.release("lock")
+    assert len(sim.events) == 1
+    sim.engage(["lock", "stop"])
+    sim.engage("lock")
+    assert [event.why for event in sim.events] == ["start", "command"]
+    sim.run(0.5)
+    assert sim.q == pytest.approx([0.5], abs=1e-9)
+    with pytest.raises(TypeError, match="found none"):
+        sim.engage()
+
+
+def test_what_has_no_restitution_touches_and_what_has_some_bounces():
+    """A mass that a spring pulls back meets a stop at speed 1, where the spring pulls already."""
+    for restitution, word in ((0, "touches"), (0.5, "bounces")):
+        build = ph.Builder("mass", gravity=(0, 0, 0))
+        build.body("mass", joint=ph.prismatic("x", name="x", stiffness=1), mass=1)
+        build.stop("x", upper=0.5, restitution=restitution, name="stop")
+        traj = ph.simulate(ph.formulate(build.build()).compile(), None, {"x_dot": 1.0}, 1.0)
+        assert f"stop {word}" in str(traj.events)
