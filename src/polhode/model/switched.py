@@ -39,6 +39,10 @@ class Slipping(Commanded):
     def law(self) -> str:  # type: ignore[override]
         return "equal" if self.capacity is None else "bounded"
 
+    def described(self) -> str:
+        most = "" if self.capacity is None else f", up to {fields.short(self.capacity)}"
+        return f"{Commanded.described(self)}{most}"
+
 
 @element
 class Lock(Commanded):

@@ -120,7 +120,10 @@ def test_one_strip_goes_across_all_columns_and_its_legend_names_each_colour_once
         Curve(name="a", values=t, quantity="Angles", side=0),
         Curve(name="b", values=-t, quantity="Rates", side=1),
     ]
-    bands = {"brake": [(0, 4, "released"), (4, 4.2, "holds"), (4.2, 10, "slips")], "floor": [(0, 6, "open"), (6, 10, "closed")]}  # fmt: skip
+    bands = {
+        "brake": [(0, 4, "released"), (4, 4.2, "holds"), (4.2, 10, "slips")],
+        "floor": [(0, 6, "open"), (6, 10, "closed")],
+    }
     fig = figure(t, curves, events=[(4.0, "command"), (6.0, "closes")], bands=bands)
     fig.canvas.draw()
     strips = [ax for ax in fig.axes if ax.get_title(loc="left") == "What holds"]
