@@ -14,6 +14,7 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.kernels.loop import METHODS
 from polhode.trajectory import Outcome, Trajectory
+from polhode.view import needed
 
 from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
@@ -74,6 +75,16 @@ class Bundle:
             outcome=self.outcomes[i],
             statistics=self.statistics,
         )
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of the columns of all motions, one below the other; run and t are its index."""
+        pandas = needed("pandas", "data", "A DataFrame")
+        frames = {i: motion.to_pandas() for i, motion in enumerate(self)}
+        return pandas.concat(frames, names=["run"])
+
+    def to_csv(self, path: Any) -> None:
+        """Write the same as CSV, numbers in full."""
+        self.to_pandas().to_csv(path)
 
     def __iter__(self) -> Iterator[Trajectory]:
         return (self[i] for i in range(len(self)))

@@ -130,7 +130,10 @@ def test_info_lists_what_can_be_switched(polhode):
 def test_equations_say_what_they_leave_out(polhode, command):
     code, out, _ = polhode(*command)
     assert code == 0
-    assert "Left out, for it comes and goes in simulations: 'lock' (lock q), 'clutch' (clutch p_dot, q_dot, up to 1.2)" in out
+    assert (
+        "Left out, for it comes and goes in simulations: 'lock' (lock q), 'clutch' (clutch p_dot, q_dot, up to 1.2)"
+        in out
+    )
 
 
 def test_check_says_what_it_leaves_out(polhode):
