@@ -29,6 +29,8 @@ _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 class Sampled:
     """A controller that runs at a fixed rate: its forces stay as they are until the next call.
 
+    It is called between steps, so that it may also engage and release constraints of its simulation.
+
     function : t, q, u -> forces on the speeds, (nu,) or by name
     period   : seconds between two calls
     """

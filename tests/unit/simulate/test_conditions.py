@@ -10,8 +10,12 @@ import polhode as ph
 G = 9.81
 
 
-def fall():
+def fall(beside=False):
+    """A ball that falls; beside it something that is held, so that there is always a constraint."""
     build = ph.Builder("fall", gravity=(0, 0, -G))
+    if beside:
+        build.body("beside", joint=ph.prismatic("x", name="x"), mass=1)
+        build.lock("x", name="held")
     build.body("ball", joint=ph.prismatic("z", name="z"), mass=1)
     build.lock("z", name="catch", active=False)
     build.brake("z_dot", capacity=2, name="pad", active=False)
@@ -23,9 +27,10 @@ HALF = np.sqrt(2 * 0.5 / G)  # when it has fallen from 1 to 0.5
 
 @pytest.mark.parametrize("text", ["z > 0.2 and z < 0.5", "0.2 < z < 0.5", "not (z <= 0.2 or z >= 0.5)"])
 @pytest.mark.parametrize("through", ["simulate", "automaton"])
-def test_a_window_that_one_step_passes_is_seen(text, through):
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_window_that_one_step_passes_is_seen(text, through, beside):
     """The default steps of a fall are seconds long, the window lasts 0.08 s."""
-    dyn = fall()
+    dyn = fall(beside)
     run = dyn.automaton().simulate if through == "automaton" else lambda *a, **k: ph.simulate(dyn, *a, **k)
     traj = run({"z": 1.0}, t_end=1.0, switches=ph.when(text, engage="catch"))
     assert [event.why for event in traj.events] == ["start", f"when {text}"]
