@@ -48,10 +48,10 @@ def _read(where: str, text: str, eq: Equations, faults: Faults) -> Switch:
         _actions(rest, f"{where} {text!r}", names, faults, [c.name for c in eq.model.switchable])
     if where == "--at":
         try:
-            time = at(number(first, "time"), engage="anything").time
+            time = at(number(first, "time")).time
         except ValueError:
             raise fault(f"{where} {text!r}: {first!r} is no time in seconds, expected {FORMS[where]}.") from None
-        return at(time, **names) if any(names.values()) else At(time)  # where nothing is named, that was noted
+        return at(time, **names)
     variables = {str(s.value): s for s in (*eq.parameters, eq.t, *eq.z, *eq.u, *eq.q)}
     groups = {"q": [*eq.q], "u": [*eq.u], "z": [*eq.z], "p": [*eq.parameters]}
     variables |= {f"{g}.{s.value}": s for g, part in groups.items() for s in part}

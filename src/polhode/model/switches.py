@@ -73,8 +73,6 @@ def at(time: float, *, engage: Names = (), release: Names = ()) -> At:
     if isinstance(time, bool) or not isinstance(time, (int, float)) or not math.isfinite(time):
         raise fault(f"at: time is {time!r:.60}, expected seconds.")
     made = At(float(time), _names(engage, "at: engage"), _names(release, "at: release"))
-    if not (made.engage or made.release):
-        raise fault(f"{made}: engages and releases nothing. Give the names of constraints: engage=, release=.")
     _refuse_both(made)
     return made
 

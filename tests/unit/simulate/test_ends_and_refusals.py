@@ -58,8 +58,8 @@ def test_text_may_end_a_run():
 
 
 def test_switches_that_cannot_act_are_refused_or_said():
-    with pytest.raises(ModelError, match=r"at 0\.1 s: engages and releases nothing"):
-        ph.at(0.1)
+    with pytest.raises(ValueError, match=r"at 0\.1 s: engages and releases nothing"):
+        ph.simulate(dynamics(), {"z": 1.0}, t_end=1.0, switches=ph.at(0.1))
     with pytest.raises(ModelError, match=r"at 0\.1 s: engages and releases 'hold'"):
         ph.at(0.1, engage=["hold", "ground"], release="hold")
     with pytest.raises(ModelError, match="when z < 1: engages and releases 'hold'"):
