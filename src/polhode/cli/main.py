@@ -228,9 +228,14 @@ def simulate(
         list[str] | None, typer.Option("--until", help='End when something happens: "height < 0".')
     ] = None,
     integrator: Annotated[
-        str, typer.Option("--integrator", help="dop853, dopri5, rodas5p (stiff); rk4, midpoint, euler.")
+        str,
+        typer.Option(
+            "--integrator", help="dop853, dopri5, rodas5p (stiff); rk4, midpoint, euler; moreau (time-stepping)."
+        ),
     ] = "dop853",
-    step: Annotated[float | None, typer.Option(help="Step of rk4, midpoint and euler.", show_default=False)] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Step of rk4, midpoint, euler and moreau.", show_default=False)
+    ] = None,
     every: Annotated[float | None, typer.Option("--every", help="Seconds between outputs.", show_default=False)] = None,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-9,
     atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-9,
@@ -249,6 +254,7 @@ def simulate(
     """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
     from polhode.simulate import assemble
     from polhode.simulate.run import simulated as run
+    from polhode.simulate.switches import too_late
 
     from .simulation import check, forces, initial, summary, write
     from .switches import read_switches
@@ -260,7 +266,7 @@ def simulate(
     if t is None and not until:
         raise ValueError("--t is missing. Give the seconds to simulate, or --until what ends the run.")
     equations, whole = source.equations()
-    switches = read_switches(equations, at or [], when or [], until or [])
+    switches, ends = read_switches(equations, at or [], when or [], until or [])
     dynamics = equations.compile()
     if dynamics.parameters:
         listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
@@ -274,8 +280,10 @@ def simulate(
     found = run(
         dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
         method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
-        switches=switches,
+        switches=switches, _until=ends,
     )  # fmt: skip
+    if said := too_late(switches, last):
+        print(said, file=sys.stderr)
     written = write(found, asked)
     if source.as_json:
         _print(summary(found, written) | constraint_lists(equations.model, whole))

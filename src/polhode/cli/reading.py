@@ -49,7 +49,9 @@ class Deriving(Reading):
 
     method: Annotated[
         str | None,
-        typer.Option(help="poincare, lagrange, denoc, quasicoordinate, kane; by default what suits the file.", show_default=False),
+        typer.Option(
+            help="poincare, lagrange, denoc, quasicoordinate, kane; by default what suits the file.", show_default=False
+        ),
     ] = None
     bare: Annotated[bool, typer.Option("--bare", help="Leave out constraints, couplings and stops: the bare tree.")] = (
         False

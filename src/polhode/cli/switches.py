@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from polhode.model import At, Faults, Model, ModelError, at
+from polhode.model import At, Faults, Model, ModelError, When, at
 from polhode.model.errors import closest, fault
 from polhode.model.report import state_of
 from polhode.model.switches import Switch, read_when
@@ -21,8 +21,10 @@ WORDS = ("engage", "release")
 FORMS = {"--at": '"2: engage brake"', "--when": '"theta > 1: release latch"', "--until": '"height < 0"'}
 
 
-def read_switches(eq: Equations, ats: Sequence[str], whens: Sequence[str], untils: Sequence[str]) -> list[Switch]:
-    """Read the switches of a command, the last of which may end its run; all their faults come together."""
+def read_switches(
+    eq: Equations, ats: Sequence[str], whens: Sequence[str], untils: Sequence[str]
+) -> tuple[list[Switch], When | None]:
+    """Read the switches of a command, and what may end its run; all their faults come together."""
     faults = Faults()
     found: list[Switch] = []
     for where, texts in (("--at", ats), ("--when", whens), ("--until", untils)):
@@ -32,7 +34,8 @@ def read_switches(eq: Equations, ats: Sequence[str], whens: Sequence[str], until
     if len(untils) > 1:
         faults.add(f'--until is given {len(untils)} times, expected once. Join conditions: "a < 0 or b > 1".')
     faults.raise_any()
-    return found
+    ends = found.pop() if untils else None
+    return found, ends if isinstance(ends, When) else None
 
 
 def _read(where: str, text: str, eq: Equations, faults: Faults) -> Switch:
@@ -45,9 +48,10 @@ def _read(where: str, text: str, eq: Equations, faults: Faults) -> Switch:
         _actions(rest, f"{where} {text!r}", names, faults, [c.name for c in eq.model.switchable])
     if where == "--at":
         try:
-            return at(number(first, "time"), **names)
+            time = at(number(first, "time")).time
         except ValueError:
             raise fault(f"{where} {text!r}: {first!r} is no time in seconds, expected {FORMS[where]}.") from None
+        return at(time, **names)
     variables = {str(s.value): s for s in (*eq.parameters, eq.t, *eq.z, *eq.u, *eq.q)}
     groups = {"q": [*eq.q], "u": [*eq.u], "z": [*eq.z], "p": [*eq.parameters]}
     variables |= {f"{g}.{s.value}": s for g, part in groups.items() for s in part}

@@ -12,6 +12,7 @@ _WORDS = {
     r"^rtol and atol are": "--rtol and --atol are",
     r"Give rtol=1e-9": "Give --rtol 1e-9",
     r"Give step=1e-3": "Give --step 1e-3",
+    r"Give t_end=, or wait": "Give --t, or wait",
     r"Give longest=, rtol= and atol=": "Give --longest, --rtol and --atol",
     r'try method="(\w+)"': r"try --integrator \1",
     r"larger rtol, atol": "larger --rtol, --atol",

@@ -187,8 +187,12 @@ class Dynamics:
 
         mode   : one mode, as names of constraints with what they do, {"brake": "holds"}; None for all
         method : and step=, as of `simulate`
-        given  : q, u, tau : the state and forces at which it is measured; over, most : as of `automaton`;
-                 repeats : how often
+        given  : q, u, tau, p : the state, forces and parameters at which it is measured; repeats : how often;
+                 over, most : as of `automaton`
+
+        Columns: operations of the rate of change; times of a step by the mode's own equations and by the loop for
+        all modes, and of a switch to the mode from nothing engaged, each with the worst that was seen; and the switch
+        in steps.
         """
         return later("simulate.step_cost", "step_cost")(self, mode, method, step, **given)
 

@@ -40,7 +40,7 @@ from polhode.kernels.mode import CLOSED, EQUAL, HELD, NOTHING, OFF, OPENED, SLID
 from polhode.kinematics import InSpeeds
 from polhode.kinematics.eliminate import eliminate
 from polhode.kinematics.generic import generic_points
-from polhode.model import TIME, Model, Relation
+from polhode.model import TIME, Body, Model, Relation
 from polhode.model.switched import Commanded
 
 from .dynamics import Dynamics, accelerations
@@ -304,4 +304,10 @@ def _bilateral(whole: Program, held: Sequence[int]) -> Model:
             at_rest = substitute(rows.psi[i], dict.fromkeys(whole.equations.u, _ZERO))
             value = rows.phi[i] if rows.holonomic[i] else rows.J[i] @ whole.equations.u + at_rest
             found.append(Relation(name=rows.labels[i], value=value, active=True))
-    return replace(model, constraints=tuple(found), limits="ignore")
+    return replace(model, bodies=tuple(map(_slick, model.bodies)), constraints=tuple(found), limits="ignore")
+
+
+def _slick(body: Body) -> Body:
+    """A body without the dry friction that is among the rows."""
+    dry = body.joint.friction and body.joint.friction_speed == 0
+    return replace(body, joint=replace(body.joint, friction=())) if dry else body

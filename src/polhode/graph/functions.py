@@ -219,12 +219,12 @@ def truth(condition: Operand) -> Expr:
 
 
 def _is_truth(e: Expr) -> bool:
-    """Whether an expression is 1 or 0: comparisons, and those joined by & and |."""
-    waiting = [e]
-    while waiting:
-        part = waiting.pop()
-        if part.op in ("mul", "max"):
-            waiting += part.args
+    """Whether an expression is 0 or 1: a comparison, or several that are joined by & and |."""
+    parts = [e]
+    while parts:
+        part = parts.pop()
+        if part.op in ("mul", "max") or (part.op == "pow" and part.value > 0):
+            parts += part.args
         elif part.op not in ("lt", "le", "eq"):
             return False
     return True

@@ -24,7 +24,7 @@ from .kernel import helper, inlined, kernel
 from .machine import GUARDS, LAWS, OK
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .settle import measure
-from .stepping import Array, Room, between, copy, fill, slope
+from .stepping import Array, Room, copy, fill
 from .views import part
 
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet

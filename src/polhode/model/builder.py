@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from inspect import BoundArguments
 from typing import Any
 
 from polhode.spatial import Pose
@@ -150,7 +151,7 @@ class Builder:
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
         """Add a force, a constraint, a state or a motor, by the arguments of its method."""
-        bound = kind.signature.bind(*args, **given)
+        bound = _bound(kind, args, given)
         bound.apply_defaults()
         found = bound.arguments
         found["name"] = found["name"] or self.unique_name(kind.named.format(**found))
@@ -226,6 +227,17 @@ class Builder:
             limits=self.limits,
             literal=self.literal,
         )
+
+
+def _bound(kind: type[Element], args: tuple[Any, ...], given: dict[str, Any]) -> BoundArguments:
+    """The arguments of a call, by name; what does not fit is told with the call."""
+    call, known = f"build.{kind.call or kind.table}", list(kind.signature.parameters)
+    if unknown := [name for name in given if name not in known]:
+        raise TypeError(f"{call}: there is no {unknown[0]!r}. {closest(unknown[0], known)}")
+    try:
+        return kind.signature.bind(*args, **given)
+    except TypeError as error:
+        raise TypeError(f"{call}: {error}. It takes {kind.signature}.") from None
 
 
 def _require_text(what: str, **names: Any) -> None:

@@ -46,7 +46,7 @@ class Taut(Element):
 
     __slots__ = ()
     named = "rope {a} {b}"
-    positional = 2
+    positional = 3
 
     ends: tuple[str, str] = fields.markers()
     length: Expr = fields.scalar(above=0)

@@ -101,6 +101,13 @@ class Symbols(dict[str, Expr]):
         return symbol(key.partition(".")[2] or key)
 
 
+_INSTEAD = {
+    ast.BitXor: ("^", " For a power write **."),
+    ast.BitAnd: ("&", ' Join comparisons by "and".'),
+    ast.BitOr: ("|", ' Join comparisons by "or".'),
+}
+
+
 class _Reader:
     """Turns the syntax tree of one line into an expression."""
 
@@ -157,11 +164,12 @@ class _Reader:
         while isinstance(first, ast.BinOp):
             row.append((first.op, first.right))
             first = first.left
+        for op, _ in reversed(row):
+            if type(op) not in _OPERATORS:
+                shown, remedy = _INSTEAD.get(type(op), (type(op).__name__, ""))
+                raise fault(f"{self.what}: operator {shown} is not allowed, expected + - * / or **.{remedy}")
         made = self.expression(first)
         for op, right in reversed(row):
-            if type(op) not in _OPERATORS:
-                power = " For a power write **." if isinstance(op, ast.BitXor) else ""
-                raise fault(f"{self.what}: operator {type(op).__name__} is not allowed, expected + - * / or **.{power}")
             name, apply = _OPERATORS[type(op)]
             operand = self.expression(right)
             made = apply(made, self._exponent(operand) if name == "pow" else operand)

@@ -39,6 +39,10 @@ class Slipping(Commanded):
     def law(self) -> str:  # type: ignore[override]
         return "equal" if self.capacity is None else "bounded"
 
+    def described(self) -> str:
+        most = "" if self.capacity is None else f", up to {fields.short(self.capacity)}"
+        return f"{Commanded.described(self)}{most}"
+
 
 @element
 class Lock(Commanded):
@@ -80,6 +84,11 @@ class Clutch(Slipping):
     name: str
     ends: tuple[str, str] = fields.speeds()
     ratio: Expr = fields.scalar(1)
+
+    def faults(self) -> Iterator[str]:
+        yield from Slipping.faults(self)
+        if self.ends[0] == self.ends[1]:
+            yield f"{self.what}: ties {self.ends[0]!r} to itself, expected two speeds. A brake holds one."
 
 
 @element

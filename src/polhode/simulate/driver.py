@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,7 +21,8 @@ from polhode.trajectory import Outcome
 from polhode.trajectory.events import Events
 
 from .asked import method_of, movable, parameters_of, tolerances, values_of
-from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended
+from .bounds import check_bounds
+from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended, in_vain
 from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .modes import Modes
@@ -29,6 +31,7 @@ from .switchboard import SwitchError
 from .switches import At, When, checked_switches, on_the_verge, undefined
 from .warning import SimulationWarning
 
+WAIT = 1e6  # s, for what is to end a run without a last time
 STUCK = 100_000  # steps of an adaptive method, after which it is asked how far they led
 
 
@@ -52,6 +55,7 @@ class Driver:
         t0: float = 0.0,
         z0: Any = None,
         switches: Sequence[At | When] = (),
+        _until: When | None = None,  # what ends the run
         _driven: bool = True,  # whether forces may act, so that their work is counted
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
@@ -60,7 +64,8 @@ class Driver:
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
         self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
-        given = [*eq.model.switches, *checked_switches(switches)]
+        check_bounds(dynamics, self._values)
+        given = [*eq.model.switches, *checked_switches(switches, t0), *([] if _until is None else [_until])]
         self._modes = Modes(
             dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"
         )
@@ -77,6 +82,7 @@ class Driver:
         self._modes.begin(float(t0), self._x)
         self._modes.wait_below(on_the_verge(given, dynamics, self.t, self._x, self._values))
         self._running, self._still, self._last_event, self._switch_failure = False, 0, -np.inf, ""
+        self._runner = threading.get_ident()  # the thread that it runs in
 
         # all that the loop works on; it is compiled or loaded here, before any time counts
         self._recording = Recording(x.size)
@@ -154,11 +160,15 @@ class Driver:
     # motion
 
     def _integrate(self, until: float, grid: np.ndarray | None, seen: Callable[[float], None]) -> None:
-        """Move on to a time and record states at those of a grid; None for every step."""
+        """Move on to a time and record states at those of a grid; None for every step.
+
+        What may never happen is not waited for longer than WAIT.
+        """
         self._open(grid)
+        waits, until = until == np.inf, min(until, self.t + WAIT)
         began = time.perf_counter()
         status = MORE
-        self._running = True
+        self._running, self._runner = True, threading.get_ident()
         try:
             with suppress(KeyboardInterrupt), stoppable() as wish:
                 status = self._go(until, seen, lambda: wish.pressed)
@@ -170,7 +180,7 @@ class Driver:
             reason = f"Interrupted at t = {self.t:.6g} s of {until:g} s."
             self._outcome = Outcome(finished=False, reason=reason, time=self.t)
         else:
-            self._outcome = ended(self, status)
+            self._outcome = in_vain(self, status) if waits and status in (DONE, COLLAPSE) else ended(self, status)
         said = undefined(self._modes.switches, self.dynamics, self.t, self._x, self._values)
         if said and self._outcome.finished:
             warn_caller(f"{said}, so it may have passed 0 unseen.", SimulationWarning)
@@ -182,6 +192,8 @@ class Driver:
         while not stopped():
             if (stop := self._sampled()) == -np.inf:
                 return NOT_FINITE
+            if self._modes.commands and (status := self._switch_now(MORE)) != MORE:  # of a sampled control, for now
+                return status
             stop = min(stop, self._modes.next_time())
             now.stop, now.budget, tick = min(stop, until), budget, time.perf_counter()
             status = self._advance()
@@ -221,6 +233,8 @@ class Driver:
                     return LIVELOCKED
                 if modes.board is not None and modes.board.is_noted():
                     modes.board.event(self.t)
+                elif modes.passes_over():
+                    self._go_on()
                 elif self._switch(lambda: modes.event(self.t)):
                     return ENDED
                 status = MORE
@@ -270,14 +284,19 @@ class Driver:
         try:
             found = happen()
         finally:  # also where it was refused, and the state is what it was
-            now.rated, now.tries, now.error = 0, 0, 0.0
-            self._modes.select()
-            self._advance = self._taken()
+            self._go_on()
         if now.every:
             self._recording.add(np.array([self.t]), self._x[None])
         elif now.row and self._grid[now.row - 1] == self.t:  # an output at an event is the state after it
             self._rows[now.row - 1] = self._x
         return found
+
+    def _go_on(self) -> None:
+        """Use the machine of the mode that is now, from the state that is now."""
+        now = self._now
+        now.rated, now.tries, now.error = 0, 0, 0.0
+        self._modes.select()
+        self._advance = self._taken()
 
     # what is recorded
 

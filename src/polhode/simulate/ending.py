@@ -12,7 +12,11 @@ from polhode.kernels.constrained import Constrained
 from polhode.kernels.hold import evaluate
 from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
+from polhode.kinematics.candidates import EQUAL, UNILATERAL
+from polhode.model.errors import listed
 from polhode.trajectory import Outcome
+
+from .switches import When
 
 if TYPE_CHECKING:
     from .driver import Driver
@@ -30,17 +34,59 @@ def ended(run: Driver, status: int) -> Outcome:
     if status in (STOPPED, LIVELOCKED):
         reason = run._switch_failure
         if status == LIVELOCKED:
-            reason = f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {', '.join(run.events[-1].what)}."
+            reason = _contradicted(run) or (
+                f"{LIVELOCK} events in a row at t = {t:.6g} s, the last about {listed(run.events[-1].what)}."
+            )
         said, _, remedy = reason.rpartition(". ")
         if not said:
             said, remedy = reason.removesuffix("."), "Look at the events before it."
         return Outcome(finished=False, reason=f"Stopped: {said}.", time=t, remedy=remedy)
     found = ending(run._program, run._machine, status, t, run._x, now.accepted, now.blamed)
+    if status == DONE and (never := _awaited(run)) and len(run.events):
+        return replace(found, reason=f"{found.reason[:-1]}; {never} did not happen.")
     when, bad = run._inputs.not_finite or (-np.inf, "")
     if status != NOT_FINITE or when < t:
         return found
     reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
     return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
+
+
+def _contradicted(run: Driver) -> str:
+    """Say what leaves no speed to something that is met again and again: a law that leads into the ground."""
+    program, what = run._program, run.events[-1].what
+    rows, kind = program.constraints, [law.kind for law in program.row_laws]
+    met = [i for i, name in enumerate(rows.names) if name in what and kind[i] == UNILATERAL]
+    mode = run.events[-1].mode
+    held = [i for i, name in enumerate(rows.names) if kind[i] == EQUAL and mode.get(name) == "engaged"]
+    if not (met and held):
+        return ""
+    J = program.assembled(run.t, run._x, run._machine.p, False)[1]
+    for i in met:
+        share, *_ = np.linalg.lstsq(J[held].T, J[i], rcond=None)
+        size = np.abs(J[i]).max()
+        if size > 0 and np.abs(J[held].T @ share - J[i]).max() < 1e-9 * size:
+            bound = [rows.names[k] for k, x in zip(held, share, strict=True) if abs(x) > 1e-9 * np.abs(share).max()]
+            others = list(dict.fromkeys(bound))
+            return (
+                f"{rows.names[i]!r} and {listed(others)} contradict each other from t = {run.t:.6g} s on: no speeds "
+                "satisfy them all. Release one of them before, or change what it asks for."
+            )
+    return ""
+
+
+def _awaited(run: Driver) -> str:
+    """What was to end a run."""
+    waits = (s for s in run._modes.switches if isinstance(s, When) and not (s.engage or s.release))
+    return ", ".join(map(str, waits))
+
+
+def in_vain(run: Driver, status: int) -> Outcome:
+    """How a run ended that was to wait for something, as long as that takes."""
+    if status != DONE:
+        found = ended(run, status)
+        return replace(found, reason=f"{found.reason[:-1]}; until then {_awaited(run)} did not happen.")
+    reason = f"Stopped at t = {run.t:.6g} s: {_awaited(run)} did not happen."
+    return Outcome(finished=False, reason=reason, time=run.t, remedy="Give t_end=, or wait for something that does.")
 
 
 def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndarray, steps: int, which: int) -> Outcome:

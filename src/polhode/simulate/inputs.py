@@ -30,6 +30,8 @@ _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 class Sampled:
     """A controller that runs at a fixed rate: its forces stay as they are until the next call.
 
+    It is called between steps, so that it may also engage and release constraints of its simulation.
+
     function : t, q, u -> forces on the speeds, (nu,) or by name
     period   : seconds between two calls
     """
@@ -65,6 +67,7 @@ class Inputs:
     sampled: Sampled | None = None
     failure: BaseException | None = None  # raised by a function of the user
     not_finite: tuple[float, str] | None = None  # when it last gave NaN or infinity, and for which speed
+    asked: bool = False  # whether the continuous control is being called now
     _callback: Any = None
 
     def call(self, function: Control, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -137,12 +140,15 @@ class Inputs:
                 if self.failure is not None:  # do not ask again
                     raise self.failure
                 q, u = seen.get(place) or views(place)
+                self.asked = True
                 given = function(clock.value, q.copy(), u.copy())  # so that it may use them as it likes
                 if not _written(given, places, target):
                     target[:] = self.read(given, clock.value).tolist()
             except BaseException as error:  # native code cannot pass it on; the driver does
                 self.failure = self.failure or error
                 target[:] = [math.nan] * len(target)
+            finally:
+                self.asked = False
 
         self._callback = _PROTOTYPE(callback)
         machine.code[CONTROL] = ctypes.cast(self._callback, ctypes.c_void_p).value or 0

@@ -12,15 +12,17 @@ import numpy as np
 from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
+from polhode.kernels.loop import METHODS
 from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
+from polhode.view import needed
 
 from .asked import check_span, method_of, movable, parameters_of, times, values_of
 from .batch import march
 from .inputs import Inputs, read_inputs
 from .interrupt import shared_out, stoppable
 from .meeting import may_meet, met
-from .run import simulated
+from .run import last_of, simulated
 from .simulation import work_of
 from .warning import warn
 
@@ -81,6 +83,16 @@ class Bundle:
             events=self.events,
         )
 
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of the columns of all motions, one below the other; run and t are its index."""
+        pandas = needed("pandas", "data", "A DataFrame")
+        frames = {i: motion.to_pandas() for i, motion in enumerate(self)}
+        return pandas.concat(frames, names=["run"])
+
+    def to_csv(self, path: Any) -> None:
+        """Write the same as CSV, numbers in full."""
+        self.to_pandas().to_csv(path)
+
     def __iter__(self) -> Iterator[Trajectory]:
         return (self[i] for i in range(len(self)))
 
@@ -116,10 +128,23 @@ def simulate_many(
     With "rk4", "midpoint" or "euler", no constraints, forces that are numbers or expressions and outputs
     every so many steps, runs are computed side by side in SIMD lanes. Else one is taken after the
     other; so are, from their start, runs side by side that meet a stop, a contact or a rope. Both use
-    threads. The options are those of `simulate`; the output is only the ends, unless it is given. After
-    Ctrl-C, there is what there is; runs that stop early give one warning.
+    threads. The options are those of `simulate`; with until= something happens, a run is NaN after that, and
+    bundle[i] has its own end. The output is only the ends, unless it is given. After Ctrl-C, there is what
+    there is; runs that stop early give one warning.
     """
     movable(dynamics, "simulate_many")
+    t_end, until = last_of(t_end, options.pop("until", None))
+    if until is not None:
+        if t_end == np.inf:
+            raise ValueError(
+                f"simulate_many: until={until} may take longer in one run than in another. Give t_end=, too."
+            )
+        options["_until"] = until
+    if step is None and method in METHODS and METHODS[method].rule.fixed:
+        raise ValueError(
+            f"simulate_many: method {method!r} has a fixed step, found none. Give step=1e-3, or what suits, or "
+            'method="dop853", which chooses its steps.'
+        )
     if not isinstance(threads, int) or threads < 1:
         raise ValueError(f"threads is {threads!r:.60}, expected a whole number, 1 or more.")
     eq = dynamics.equations

@@ -9,7 +9,6 @@ gap, it is watched as a guard is.
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -21,6 +20,7 @@ from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program, program_of
+from polhode.equations.warning import warn_caller
 from polhode.graph import Expr
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.kernels.mode import CLOSED
@@ -33,7 +33,7 @@ from polhode.trajectory.events import OPEN, RELEASED, Event, Events
 from .inputs import Inputs
 from .start import begin
 from .switchboard import Switchboard
-from .switches import At, When, guard_of
+from .switches import At, When, guards_of
 from .warning import SimulationWarning
 from .watch import NARROW, NEAR, Watch, may_wait
 
@@ -112,7 +112,10 @@ class Modes:
             if self.watch.is_open(t, self.x):
                 self.watch.rows.places[0]["fresh"] = 1
             else:
-                self.wake(t)
+                self._wake_late(t)
+                if self.board is not None and t > self._t0:
+                    self._check_open()
+                    self.board.command(t, (), (), "set by hand")
         self.select()
 
     # machines
@@ -192,16 +195,16 @@ class Modes:
 
     def _made(self, tau: Any, p: Any, switched: bool) -> Machine:
         """A machine that knows what is watched: guards of switches, then gaps that are not wired."""
-        found = [guard_of(switch, self.dynamics.equations) for switch in self.switches if isinstance(switch, When)]
+        found = guards_of(self.switches, self.dynamics.equations)
         gaps, table = self.unwired()
-        values = [*(value for value, _ in found), *(phi for _, phi in gaps)]
+        values = [*(guard.value for guard in found), *(phi for _, phi in gaps)]
         self._guards: Function | None = (
             self.program.guards(values) if values else None
         )  # kept, for code has its address
         guards = (self._guards, len(values))
         made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards, gaps=table)
         if made.switching is not None:
-            made.switching.view("way")[:] = [*(way for _, way in found), *[-1] * len(gaps)]
+            made.switching.view("way")[:] = [*(guard.way for guard in found), *[-1] * len(gaps)]
             made.switching.view("sign")[len(found) :] = 1
             made.switching.view("least")[len(self.program.constraints) + len(found) :] = NARROW
         return made
@@ -225,6 +228,10 @@ class Modes:
         else:
             self.board.events = list(met)
 
+    def _wake_late(self, t: float) -> None:
+        """Have the whole machine at a time to which nothing has held since the start."""
+        self.wake(t, self.events if t > self._t0 else None)
+
     def _new_board(self) -> Switchboard:
         return Switchboard(self.program, self.machine, self._runs, self.x, self.switches, self._whole_steps)
 
@@ -244,7 +251,7 @@ class Modes:
         self.machine = self._shared(self._made(self.machine.tau, self._given(), True))
         self.board = self._new_board()
         if before is None:
-            self.board.start(t)
+            self.board.start(t, since=self._t0)
         else:
             fixed = len(self.dynamics.parameters) + self.program.stepping
             self.board.take_over(before, old[fixed : fixed + len(before.program.candidates.captured)])
@@ -258,7 +265,7 @@ class Modes:
         if not (model.constraints or self._declared):
             raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
         if self.board is None:
-            self.wake(t) if self.watch is not None else self.rewire(t)
+            self._wake_late(t) if self.watch is not None else self.rewire(t)
         new = [n for n in names if n in self._declared and n not in self.wired] if self.wired is not None else []
         if new:
             self.rewire(t, names=new)
@@ -309,6 +316,13 @@ class Modes:
                 said = closest(name, known) if known else "The model declares none."
                 raise KeyError(f"There is no constraint {name!r} to engage or release. {said}")
 
+    def would_change(self, engage: Iterable[str], release: Iterable[str]) -> bool:
+        """Whether anything that is named would be engaged or released, that is not."""
+        words = self.words()
+        return any(words.get(name, RELEASED) == RELEASED for name in engage) or any(
+            words.get(name, OPEN) != RELEASED for name in release
+        )
+
     def command(self, t: float, engage: tuple[str, ...], release: tuple[str, ...], why: str) -> bool:
         """Engage and release constraints now, as one event; True where the run is to end there."""
         return self.need(t, (*engage, *release)).command(t, engage, release, why)
@@ -322,6 +336,18 @@ class Modes:
         """Go through the event that the machine in use met, with switches that are due then, likewise."""
         board = self._met(t)
         return board.event(t, board.due(t))
+
+    def passes_over(self) -> bool:
+        """Whether all that was met are comparisons, of conditions that are not true for all that."""
+        if self.board is None:
+            return False
+        if self.light and self.watch is not None:
+            if self.watch.unwired_event() is not None:
+                return False
+            self.watch.pass_on(self.board)
+        elif self._unwired_event() is not None:
+            return False
+        return self.board.passes_over()
 
     def _met(self, t: float) -> Switchboard:
         """The switchboard with the event that the machine in use met, ready to be gone through."""
@@ -361,8 +387,8 @@ class Modes:
     def _unwired_event(self) -> str | None:
         """The candidate whose gap closed, where it is not wired."""
         assert self.board is not None
-        places, guards = self.board.rows.places[0], sum(isinstance(s, When) for s in self.switches)
-        which = int(places["event"]) - int(places["rows"]) - guards
+        places = self.board.rows.places[0]
+        which = int(places["event"]) - int(places["rows"]) - len(self.board.guards)
         return self._unwired_names()[which] if which >= 0 else None
 
     def _touching(self, name: str) -> int:
@@ -405,13 +431,13 @@ class Modes:
         """Refuse a state in which something that cannot be penetrated is; limits of a file are left open, and said."""
         assert self.board is not None
         model = self.dynamics.equations.model
-        for name, gap in self.board.pressed():
+        for name, beyond in self.board.pressed():
             stop = next((c for c in model.limit_stops if c.name == name), None)
             if stop is None:
                 raise ValueError(
-                    f"The initial position is {-gap:.3g} beyond {name!r}, expected 0 or less. Start where it is open, "
+                    f"The initial position is {beyond} beyond {name!r}, expected 0 or less. Start where it is open, "
                     "or declare it with active=False and engage it later."
                 )
             self.board.leave_out(name)
-            text = f"{stop.coordinate!r} starts {-gap:.3g} beyond its limits, so these do not act in this run."
-            warnings.warn(f'{text} Start within them, or load with limits="ignore".', SimulationWarning, stacklevel=5)
+            text = f"{stop.coordinate!r} starts {beyond} beyond its limits, so these do not act in this run."
+            warn_caller(f'{text} Start within them, or load with limits="ignore".', SimulationWarning)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.equations.warning import warn_caller
 from polhode.trajectory import Trajectory
 
-from .asked import check_span, method_of, movable, times, whole_steps
+from .asked import check_span, is_number, method_of, movable, times, whole_steps
 from .simulation import Simulation
-from .switches import When, checked_switches
-from .warning import warn
+from .switches import When, checked_switches, ending_of, too_late
+from .warning import SimulationWarning, warn
 from .watching import watching
 
 
@@ -54,7 +55,7 @@ def simulate(
     output   : times of the result: an array, a spacing, or "steps" for every step; 501 by default,
                of "moreau" at the nearest whole steps
     switches : what engages and releases constraints: `at` a time, `when` something happens, or several of them
-    until    : a time, as t_end; or `when(...)`, which ends the run before t_end, where one is given
+    until    : a time, as t_end; or `when(...)` or its text, which ends the run before t_end, where one is given
     longest  : the longest step an adaptive method may take
     reacting : also compute the reactions of constraints at every output
     progress : show a bar; by default on a terminal
@@ -72,24 +73,25 @@ def simulated_until(
     dynamics: Dynamics, t_end: Any, until: Any = None, switches: Any = (), output: Any = None, **given: Any
 ) -> Trajectory:
     """Do as `simulate` does, with what else `simulated` takes."""
-    if until is not None:
-        t_end, switches = _ended(t_end, until, switches)
-        if t_end == np.inf and output is None:
-            output = "steps"
-    found = simulated(dynamics, t_end, output, switches=switches, **given)
+    t_end, until = last_of(t_end, until)
+    if t_end == np.inf and output is None:
+        output = "steps"
+    found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
+    if t_end is not None and (said := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
+        warn_caller(said, SimulationWarning)
     return found
 
 
-def _ended(t_end: Any, until: Any, switches: Any) -> tuple[Any, Any]:
-    """When a run ends at the latest, and its switches with that which ends it."""
-    if not isinstance(until, When):
+def last_of(t_end: Any, until: Any) -> tuple[Any, When | None]:
+    """When a run ends at the latest, and what may end it before."""
+    if until is None:
+        return t_end, None
+    if not isinstance(until, (When, str)) and is_number(until):
         if t_end is not None:
             raise ValueError(f"t_end={t_end!r:.40} and until={until!r:.40} both say when to end, expected one of them.")
-        return until, switches
-    if until.engage or until.release:
-        raise ValueError(f"until={until} engages or releases. Give that as a switch, and until= what ends the run.")
-    return np.inf if t_end is None else t_end, [*checked_switches(switches), until]
+        return until, None
+    return np.inf if t_end is None else t_end, ending_of(until)
 
 
 def simulated(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from .driver import Driver
 from .ending import ended
 from .result import forces_along, trajectory_of, work_of
 from .switchboard import SwitchError
-from .switches import When, on_the_verge
+from .switches import When, ending_of, on_the_verge
 from .warning import warn
 from .watching import watching
 
@@ -107,19 +109,28 @@ class Simulation(Driver):
         """What every constraint does now, in a word: see `Event`."""
         return self._modes.words()
 
-    def engage(self, *names: str) -> None:
-        """Engage constraints: at once, or, called while it runs by a control or another thread, after the step in hand.
+    def engage(self, *names: str | Sequence[str]) -> None:
+        """Engage constraints: at once; called while it runs by another thread, after the step in hand.
 
-        Speeds change by the impulse that brings them along, M du = J^T Lam; positions stay.
+        Speeds change by the impulse that brings them along, M du = J^T Lam; positions stay. What is engaged stays so,
+        and is no event.
         """
-        self._command(names, ())
+        self._command(_flat(names), ())
 
-    def release(self, *names: str) -> None:
+    def release(self, *names: str | Sequence[str]) -> None:
         """Release constraints, likewise; nothing jumps."""
-        self._command((), names)
+        self._command((), _flat(names))
 
     def _command(self, engage: tuple[str, ...], release: tuple[str, ...]) -> None:
         self._modes.check((*engage, *release))
+        if self._inputs.asked and threading.get_ident() == self._runner:
+            raise RuntimeError(
+                f"The control called {'engage' if engage else 'release'} while a step is taken, whose stages ask it at "
+                "states that may never be. Use tau=ph.Sampled(...), which is called between steps, or "
+                "switches=ph.when(...)."
+            )
+        if not self._modes.commands and not self._modes.would_change(engage, release):
+            return
         if self._running:
             self._modes.commands.append((engage, release))
             self._now.halt = 1
@@ -163,6 +174,8 @@ class Simulation(Driver):
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
             self._now.stop = self._sampled()
+            if self._modes.commands:
+                self._look(MORE)
         self._now.stop = min(self._now.stop, self._modes.next_time())
         status = self._advance() if self._now.stop > -np.inf else NOT_FINITE
         if status != MORE or self._inputs.failure is not None or self._modes.board is not None:
@@ -184,14 +197,14 @@ class Simulation(Driver):
     def run(self, until: float | When, output: Any = "steps", progress: bool | None = False) -> Outcome:
         """Move on to a time, or until something happens; how that ended.
 
-        until    : a time, or `when(...)`
+        until    : a time, or `when(...)`, or its text
         output   : times to record, or their spacing, instead of every step
         progress : show a bar; None for one on a terminal
 
         A run that cannot go on stays where it got to, and warns. So does one after Ctrl-C, without a warning.
         """
-        if isinstance(until, When):
-            return self._run_until(until, output, progress)
+        if isinstance(until, (When, str)):
+            return self._run_until(ending_of(until), output, progress)
         if not (is_number(until) and self.t < until < np.inf):
             raise ValueError(f"until is {until!r:.60}, expected a time after now, t = {self.t:g}.")
         grid = times(output, self.t, until)
@@ -229,6 +242,14 @@ class Simulation(Driver):
     def __repr__(self) -> str:
         name, steps = self.dynamics.equations.model.name, self._now.accepted
         return f"Simulation of {name!r} by {self.method}: t = {self.t:g} s after {steps:,} steps."
+
+
+def _flat(names: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+    """Names that were given one by one, or in a list."""
+    found = tuple(name for part in names for name in ([part] if isinstance(part, str) else part))
+    if not found:
+        raise TypeError("engage and release take names of constraints, found none.")
+    return found
 
 
 def _final(array: np.ndarray) -> np.ndarray:

@@ -19,8 +19,8 @@ from polhode.kernels.mode import CLOSED, GUARD, OFF, OPENED, SLIPPED
 from polhode.kernels.stepping import EVENT, MORE
 
 from .simulation import Simulation
-from .switchboard import Switchboard
-from .switches import When, guard_of
+from .switchboard import GUARDED, Switchboard
+from .switches import guards_of
 
 NARROW = 1e-11  # of the size that a row is measured by: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest that is watched
@@ -33,8 +33,8 @@ class Stage:
 
     def __init__(self, run: StagedSimulation, program: ModeProgram) -> None:
         self.run, self.program, self.board = run, program, run._board
-        guards = [guard_of(s, run.dynamics.equations) for s in run._modes.switches if isinstance(s, When)]
-        self.watched, count = program.watch([value for value, _ in guards])
+        guards = guards_of(run._modes.switches, run.dynamics.equations)
+        self.watched, count = program.watch([guard.value for guard in guards])
         self.machine = program.room((self.watched, count), run._machine)
         assert self.machine.switching is not None
         self.rows, self.own = self.machine.switching, len(program.ends)
@@ -157,6 +157,8 @@ class Stage:
         """Hand an event to the whole machine; MORE where it is only about the choice of speeds."""
         board = self.board
         which = int(self.rows.places[0]["event"])
+        for name in GUARDED:
+            board.rows.view(name)[:] = self.rows.view(name)[self.own :]
         if which < self.own and self.program.ends[which][0] < 0:
             self.run._leave()
             return MORE
@@ -188,13 +190,9 @@ class StagedSimulation(Simulation):
         assert self._modes.board is not None
         return self._modes.board
 
-    def _switch(self, happen: Callable[[], Any]) -> Any:
-        def happened() -> Any:
-            found, self._stage = happen(), None
-            self._entered = None
-            return found
-
-        return super()._switch(happened)
+    def _go_on(self) -> None:
+        self._stage = self._entered = None
+        super()._go_on()
 
     def _taken(self) -> Callable[[], int]:
         if self._entered is not self._modes.board:

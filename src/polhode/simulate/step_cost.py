@@ -90,7 +90,7 @@ def _microseconds(seconds: float) -> str:
 
 def step_cost(
     dynamics: Dynamics, mode: Mapping[str, str] | None = None, method: str = "euler", step: float = 1e-3, *,
-    q: Any = None, u: Any = None, tau: Any = None, over: Any = None, most: int = 64, repeats: int = 2000,
+    q: Any = None, u: Any = None, tau: Any = None, p: Any = None, over: Any = None, most: int = 64, repeats: int = 2000,
 ) -> StepCosts:  # fmt: skip
     """Measure steps and switches in every mode, or in one: see `StepCosts`."""
     automaton = Automaton(dynamics, over, most)
@@ -98,7 +98,7 @@ def step_cost(
     if not chosen:
         known = {name: sorted({m.words[name] for m in automaton.modes}) for name in automaton.modes[0].words}
         raise ValueError(f"step_cost: no mode is {mode!r:.100}. Constraints and what they may do: {known}.")
-    given: dict[str, Any] = {"method": method, "tau": tau}
+    given: dict[str, Any] = {"method": method, "tau": tau, "p": p}
     if method not in ("dop853", "dopri5"):
         given["step"] = step
     return StepCosts(_measured(automaton, m, q, u, repeats, given) for m in chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations.program import Program
+from polhode.graph import Expr, evaluate, symbol
 from polhode.kernels.choice import JAMMED
 from polhode.kernels.events import AT_ONCE, coincide
 from polhode.kernels.machine import OK, Machine
@@ -29,12 +31,14 @@ from polhode.kernels.mode import (
 from polhode.kernels.moreau import impose
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
-from polhode.model import Stop
+from polhode.model import Rope, Stop
 from polhode.model.errors import listed
 from polhode.trajectory.events import OPEN, RELEASED, Event
+from polhode.trajectory.pictures import coordinate_units
 
-from .switches import At, When
+from .switches import At, When, guards_of
 
+GUARDED = ("sign", "guard", "guard_rate")  # what is known of each guard: its sign before, its value and rate now
 BEYOND = 1e-6  # of the size that a row is measured by: what is further beyond a bound is refused
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
 
@@ -73,7 +77,7 @@ class Switchboard:
         self.whole = whole
         self.events: list[Event] = []
         self.times = sorted((s for s in switches if isinstance(s, At)), key=lambda s: s.time)
-        self.guards = [s for s in switches if isinstance(s, When)]
+        self.guards = guards_of(switches, program.equations)
         groups = self.rows.view("group")
         self._of = [np.flatnonzero(groups == g) for g in range(len(self.names))]
         kind = self.rows.view("kind")
@@ -96,10 +100,12 @@ class Switchboard:
 
     # what happens
 
-    def start(self, t: float) -> None:
-        """Find the mode of the initial state."""
+    def start(self, t: float, since: float | None = None) -> None:
+        """Find the mode of a state, which was that of the initial one and lasts since then."""
         self.rows.view("wanted")[:] = self.rows.view("engaged")
         self._happen(t, START, "start", first=True)
+        if since is not None and since < t:
+            self.events[-1] = replace(self.events[-1], time=float(since), states=None)
 
     def take_over(self, before: Switchboard, captured: np.ndarray) -> None:
         """Go on from another switchboard of the same machine, with the values that were captured there.
@@ -185,9 +191,14 @@ class Switchboard:
         """
         if self._coincide is not None:
             self._coincide()
+        elif self._changed():
+            self._note(t)
         self.passing[len(self.guards) :] = 0  # gaps that are not wired, which are seen again in the next step
-        rows = self.rows.view("crossed")[: len(self.rows.view("kind"))]
-        guards = [self.guards[k] for k in np.flatnonzero(self.passing)]
+        rows, passing = self.rows.view("crossed")[: len(self.rows.view("kind"))], self._passing
+        guards = list(dict.fromkeys(self.guards[k].switch for k in sorted(passing) if self._comes_true(k, passing)))
+        if self.whole and not guards and not said:
+            self.rows.view("sign")[sorted(passing)] *= -1
+            return False
         for engage, release, _ in (*((s.engage, s.release, "") for s in guards), *said):
             self._want(engage, release)
         words = [_WORDS[cause] for cause in sorted({*rows.tolist()} - {0})]
@@ -196,17 +207,54 @@ class Switchboard:
         self._happen(t, GUARD if guards else COMMAND, why, struck)
         return any(not (switch.engage or switch.release) for switch in guards)
 
+    @property
+    def _passing(self) -> set[int]:
+        """The places of guards that pass 0."""
+        return set(np.flatnonzero(self.passing[: len(self.guards)]).tolist())
+
+    def passes_over(self) -> bool:
+        """Whether comparisons became true, but none of the conditions that they are part of; then they are noted."""
+        passing = self._passing
+        if self.whole or not passing or self.rows.view("crossed")[: len(self.rows.view("kind"))].any():
+            return False
+        if any(self._comes_true(k, passing) for k in passing):
+            return False
+        self.rows.view("sign")[sorted(passing)] *= -1
+        self.passing[:] = 0
+        self.rows.places[0]["fresh"] = 1
+        return True
+
+    def _comes_true(self, which: int, crossed: set[int]) -> bool:
+        """Whether what the switch of a guard waits for happens as guards are crossed; other comparisons stay.
+
+        Of those that are 0 now, it counts where they go, and what they were where they stay.
+        """
+        switch, first = self.guards[which].switch, self.guards[which].first
+        own = [k for k, guard in enumerate(self.guards) if guard.first == first]
+        if len(own) == 1:
+            return True
+        sign, value, rate = (self.rows.view(name) for name in GUARDED)
+        ahead = value + AT_ONCE * max(1.0, abs(float(self.machine.time[0]))) * rate
+        before = [bool(sign[k] + np.sign(ahead[k]) > 0 and ahead[k] >= 0) and k not in crossed for k in own]
+        after = [k in crossed or true for k, true in zip(own, before, strict=True)]
+        return switch.holds(after) and not switch.holds(before)
+
     def _note(self, t: float) -> None:
         """Write down what changed in a step, or was struck, at its end."""
         before, mode, impulses = self.events[-1].mode, self.mode(), self._impulses()
-        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
-        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
-        changed = [
-            n for n in self.names if mode[n] != before.get(n, OPEN) or (n in struck and before.get(n, OPEN) == OPEN)
-        ]
+        changed = self._changed()
         news = [(before.get(name, OPEN), mode[name]) for name in changed]
         why = next((_became(*each) for each in news if each[0] != each[1]), "closes")
         self._write(t, changed, why, mode, impulses)
+
+    def _changed(self) -> list[str]:
+        """What changed since the last event, or was struck, in a step."""
+        before, mode = self.events[-1].mode, self.mode()
+        pushed = (self.rows.view("kind") == UNILATERAL) & (self.rows.view("impulse") > 0)
+        struck = {self.program.constraints.names[i] for i in np.flatnonzero(pushed)}
+        return [
+            n for n in self.names if mode[n] != before.get(n, OPEN) or (n in struck and before.get(n, OPEN) == OPEN)
+        ]
 
     def _impulses(self) -> dict[str, float]:
         labels, impulse = self.program.constraints.labels, self.rows.view("impulse")
@@ -252,6 +300,7 @@ class Switchboard:
                 why=why,
                 mode=mode,
                 impulses=impulses,
+                touched=self._touched(t, impulses, mode),
                 lost=float(board.view("lost")[0]),
                 rest=rest if rest > t else None,
                 rows=self._rows(),
@@ -259,6 +308,16 @@ class Switchboard:
                 note="several modes are consistent, this one has the most that hold" if several else "",
             )
         )
+
+    def _touched(self, t: float, impulses: dict[str, float], mode: dict[str, str]) -> tuple[str, ...]:
+        """What was struck and is open, but does not leave with a speed."""
+        names, labels = self.program.constraints.names, self.program.constraints.labels
+        struck = [i for i, label in enumerate(labels) if label in impulses and mode[names[i]] == OPEN]
+        if not struck:
+            return ()
+        _, psi, _, pace = self.program.measured(float(t), self.x, self.machine.p)
+        bounced = {names[i] for i in struck if psi[i] > BEYOND * pace[i]}
+        return tuple(dict.fromkeys(names[i] for i in struck if names[i] not in bounced))
 
     def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The modes and directions of rows, and what they captured where they engaged."""
@@ -281,10 +340,10 @@ class Switchboard:
         bad = [i for i in asked if phi[i] < -BEYOND * reach[i]]
         if bad:
             wanted[:] = 0
-            name = self.program.constraints.names[bad[0]]
+            name, beyond = self.program.constraints.names[bad[0]], self._beyond(bad[0], float(phi[bad[0]]))
             raise SwitchError(
-                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {-phi[bad[0]]:.3g} beyond "
-                "it, expected 0 or less. Engage it where it is open.",
+                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {beyond} beyond it, "
+                "expected 0 or less. Engage it where it is open.",
                 REFUSED,
             )
 
@@ -349,14 +408,30 @@ class Switchboard:
         """Let a constraint do nothing from the start."""
         self.rows.view("engaged")[self.names.index(name)] = 0
 
-    def pressed(self) -> list[tuple[str, float]]:
-        """Unilateral rows that are violated at the state, with how far they are."""
+    def pressed(self) -> list[tuple[str, str]]:
+        """Unilateral rows that are violated at the state, with how far they are, in words."""
         kind, engaged, group = (self.rows.view(name) for name in ("kind", "engaged", "group"))
         program, machine = self.program, self.machine
         t = float(machine.time[0])
         phi, _, reach, _ = program.measured(t, self.x, machine.p)
-        bad = [i for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
-        return [(program.constraints.names[i], float(phi[i])) for i in bad]
+        bad = [int(i) for i in np.flatnonzero(kind == UNILATERAL) if engaged[group[i]] and phi[i] < -BEYOND * reach[i]]
+        return [(program.constraints.names[i], self._beyond(i, float(phi[i]))) for i in bad]
+
+    def _beyond(self, row: int, phi: float) -> str:
+        """How far a row is beyond its bound, with its unit: of a rope the length that is too much."""
+        model, name = self.program.equations.model, self.program.constraints.names[row]
+        part = next(c for c in model.candidates if c.name == name)
+        if isinstance(part, Rope):  # phi = (length^2 - distance^2) / (2 length)
+            length = self._number(part.length)
+            return f"{math.sqrt(length**2 - 2 * length * phi) - length:.3g} m"
+        unit = coordinate_units(self.program.equations.kinematics)[part.coordinate] if isinstance(part, Stop) else "m"
+        return f"{-phi:.3g} {unit}"
+
+    def _number(self, e: Expr) -> float:
+        """The value of an expression of parameters."""
+        dynamics = self.program.dynamics
+        given = dict(zip(map(symbol, dynamics.parameters), self.machine.p.tolist(), strict=False))
+        return float(evaluate(e, given | {s: float(x) for s, x in dynamics.values.items()}))
 
 
 def _became(before: str, after: str) -> str:

@@ -17,8 +17,8 @@ from polhode.kernels.machine import Machine
 from polhode.kernels.mode import CLOSED
 from polhode.kinematics.candidates import UNILATERAL
 
-from .switchboard import Switchboard
-from .switches import At, When, guard_of
+from .switchboard import GUARDED, Switchboard
+from .switches import At, When, guards_of
 
 NEAR = 1e-7  # m, rad: what is closer at the start is looked at more closely
 NARROW = 1e-11  # m, rad: this far below 0 a gap is not closed yet
@@ -44,17 +44,17 @@ class Watch:
         eq = program.equations
         first = len(eq.constraints)
         self.gaps = [first + i for i, law in enumerate(program.candidates.laws) if law.kind == UNILATERAL]
-        guards = [guard_of(switch, eq) for switch in switches if isinstance(switch, When)]
+        guards = guards_of(switches, eq)
         self.guards, self.table = len(guards), table
         self.unwired = [*(name for name, _ in unwired), *(table.names if table is not None else ())]
-        values = [*(program.constraints.phi[i] for i in self.gaps), *(value for value, _ in guards)]
+        values = [*(program.constraints.phi[i] for i in self.gaps), *(guard.value for guard in guards)]
         values += [phi for _, phi in unwired]
         self.function = program.guards(values) if values else None
         self.machine = program.light(whole, self.gaps, (self.function, len(values)), table)
         assert self.machine.switching is not None
         self.rows = self.machine.switching
         many = len(self.gaps) + len(guards)
-        self.rows.view("way")[len(self.gaps) :] = [*(way for _, way in guards), *[-1] * len(unwired)]
+        self.rows.view("way")[len(self.gaps) :] = [*(guard.way for guard in guards), *[-1] * len(unwired)]
         self.rows.view("least")[: len(self.gaps)] = self.rows.view("least")[many:] = NARROW
         self.rows.view("sign")[many:] = 1
         self._engaged(np.array([program.constraints.names[i] in program.declared for i in self.gaps], dtype=bool))
@@ -96,5 +96,6 @@ class Watch:
         board.meet([(self.gaps[k], CLOSED) for k in met if k < many], [k - many for k in met if k >= many])
 
     def tell(self, board: Switchboard) -> None:
-        """Tell the whole machine which signs guards have by now."""
-        board.rows.view("sign")[:] = self.rows.view("sign")[len(self.gaps) :]
+        """Tell the whole machine what is known of guards by now."""
+        for name in GUARDED:
+            board.rows.view(name)[:] = self.rows.view(name)[len(self.gaps) :]

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from polhode.model.errors import closest
 from polhode.view import needed
 
+FOLDED = 4  # times in a row, from which on what happens is said once
+MOST_IN_TURN = 4  # events that follow one another again and again
 OPEN, RELEASED = ("open", "released")  # modes of a constraint in which it does nothing
 
 
@@ -24,6 +27,7 @@ class Event:
     mode     : of every constraint afterwards, by name: "engaged", "released", "open", "closed", "holds", "sticks",
                "slides", "slips", "lower", "upper"
     impulses : of rows, by label; none where nothing was struck
+    touched  : of what was struck and is open, that which left without a bounce
     lost     : kinetic energy that went, J
     rest     : when what bounced comes to rest, where that is later than `time`; the bounces in between are not followed
     note     : what else is to be said: that there were several solutions
@@ -37,6 +41,7 @@ class Event:
     why: str
     mode: Mapping[str, str]
     impulses: Mapping[str, float] = field(default_factory=dict)
+    touched: tuple[str, ...] = ()
     lost: float = 0.0
     rest: float | None = None
     note: str = ""
@@ -47,13 +52,15 @@ class Event:
     def short(self) -> str:
         """What happened, in a few words."""
         what = ", ".join(f"{name} {self._became(name)}".rstrip() for name in self.what) or "nothing changes"
-        lost = f", {self.lost:.4g} J lost" if self.lost else ""
+        lost = f", {abs(self.lost):.4g} J {'lost' if self.lost > 0 else 'gained'}" if self.lost else ""
         return f"{self.why}: {what}{lost}"
 
     def _became(self, name: str) -> str:
-        """What a constraint does afterwards; what was struck and is open bounces."""
+        """What a constraint does afterwards; what was struck and is open bounces, unless it lost all of its speed."""
         struck = any(label == name or label.startswith(f"{name}.") for label in self.impulses)
-        return "bounces" if struck and self.mode.get(name) == OPEN else self.mode.get(name, "")
+        if not (struck and self.mode.get(name) == OPEN):
+            return self.mode.get(name, "")
+        return "touches" if name in self.touched else "bounces"
 
     def __str__(self) -> str:
         rest = "" if self.rest is None else f", at rest from t = {self.rest:.6g} s"
@@ -82,7 +89,7 @@ class Events(tuple[Event, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else "no events"
+        return "\n".join(_folded(self)) if self else "no events"
 
     __repr__ = __str__
 
@@ -94,7 +101,7 @@ class Events(tuple[Event, ...]):
     def columns(self) -> dict[str, np.ndarray]:
         """The events as columns of a table: time, why, what, lost, rest, note, then impulses and modes.
 
-        An impulse is 0 where a row was not struck; rest is the time itself where nothing bounced any more.
+        An impulse is 0 where a row was not struck; rest is NaN where nothing comes to rest later.
         """
         rows = list(dict.fromkeys(label for event in self for label in event.impulses))
         names = list(dict.fromkeys(name for event in self for name in event.mode))
@@ -103,7 +110,7 @@ class Events(tuple[Event, ...]):
             "why": _words(event.why for event in self),
             "what": _words(", ".join(event.what) for event in self),
             "lost": np.array([event.lost for event in self]),
-            "rest": np.array([event.time if event.rest is None else event.rest for event in self]),
+            "rest": np.array([np.nan if event.rest is None else event.rest for event in self]),
             "note": _words(event.note for event in self),
         }
         found |= {f"impulse {label}": np.array([event.impulses.get(label, 0.0) for event in self]) for label in rows}
@@ -115,7 +122,47 @@ class Events(tuple[Event, ...]):
 
     def about(self, name: str) -> Events:
         """Those that changed or struck a constraint."""
+        known = dict.fromkeys(name for event in self for name in (*event.mode, *event.what))
+        if known and name not in known:
+            raise KeyError(f"There is no constraint {name!r} that comes and goes. {closest(name, known)}")
         return Events(event for event in self if name in event.what)
+
+
+class Named(dict[str, np.ndarray]):
+    """Columns by name, which tell what there is where one is not."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray], what: str) -> None:
+        super().__init__(columns)
+        self._what = what
+
+    def __missing__(self, name: object) -> np.ndarray:
+        raise KeyError(f"There is no {self._what} {name!r}. {closest(name, self)}")
+
+
+def _folded(events: Sequence[Event]) -> Iterable[str]:
+    """A line for each event; what happens again and again, one by one or in turns, is said once."""
+    keys = [(e.why, *(f"{name} {e._became(name)}" for name in e.what), e.rest, e.note) for e in events]
+    at = 0
+    while at < len(events):
+        turns = ((size, _turns(keys, at, size)) for size in range(1, MOST_IN_TURN + 1))
+        size, times = max(turns, key=lambda turn: (turn[0] * turn[1] if turn[1] >= FOLDED else 0, -turn[0]))
+        shown = size if times >= FOLDED else 1
+        yield from map(str, events[at : at + shown])
+        if times >= FOLDED:
+            rest = events[at + size : at + size * times]
+            lost = sum(e.lost for e in rest)
+            took = f", {lost:.4g} J lost" if lost else ""
+            these = "this" if size == 1 else f"these {size}"
+            yield f"... {these} again {times - 1:,} times, up to t = {rest[-1].time:.6g} s{took}"
+        at += size * times if times >= FOLDED else 1
+
+
+def _turns(keys: Sequence[Any], at: int, size: int) -> int:
+    """How often some entries follow one another from a place on."""
+    times = 1
+    while keys[at + times * size : at + (times + 1) * size] == keys[at : at + size]:
+        times += 1
+    return times
 
 
 def _words(found: Iterable[str]) -> np.ndarray:

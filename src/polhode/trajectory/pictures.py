@@ -37,18 +37,26 @@ _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"
 
 def units(traj: Trajectory) -> dict[str, str]:
     """The unit of every coordinate, speed and input, from the joint maps; "" for states, and other speeds."""
-    found: dict[str, str] = {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.states), "")
-    for link in traj.dynamics.equations.kinematics.joints.links:
-        part = link.part
-        lengths = ["rad" if h.w != zeros(3) else "m" for h in twists(part.basis)]
-        if part.quaternion:
-            lengths = ["1"] * 4 + ["m"] * (part.nq - 4)
-        found |= dict(zip((str(s.value) for s in link.coordinates), lengths, strict=True))
+    kin = traj.dynamics.equations.kinematics
+    found: dict[str, str] = {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.states), "") | coordinate_units(kin)
+    for link in kin.joints.links:
         for s, h in zip(link.speeds, link.H, strict=True):
             if s.op == "symbol" and str(s.value) in found:
                 found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
     efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
     return found | dict(zip(traj.inputs, [*efforts, *[""] * (len(traj.inputs) - len(efforts))], strict=True))
+
+
+def coordinate_units(kin: Any) -> dict[str, str]:
+    """The unit of every coordinate: rad, m, or 1 for parts of a quaternion."""
+    found: dict[str, str] = {}
+    for link in kin.joints.links:
+        part = link.part
+        lengths = ["rad" if h.w != zeros(3) else "m" for h in twists(part.basis)]
+        if part.quaternion:
+            lengths = ["1"] * 4 + ["m"] * (part.nq - 4)
+        found |= dict(zip((str(s.value) for s in link.coordinates), lengths, strict=True))
+    return found
 
 
 def _reaction_units(traj: Trajectory) -> list[str]:

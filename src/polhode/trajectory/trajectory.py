@@ -13,11 +13,11 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.inputs import inputs
 from polhode.equations.program import program_of
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 from polhode.view import Scene
 
 from . import audit, export, pictures, quantities
-from .events import Events, modes_at, places_at
+from .events import Events, Named, modes_at, places_at
 from .interpolate import Ends, Knots, hermite, knots_of
 from .modes import respond_in_modes
 from .outcome import Outcome
@@ -88,7 +88,7 @@ class Trajectory:
     @cached_property
     def mode(self) -> dict[str, np.ndarray]:
         """What every constraint that comes and goes did at the outputs, in words, (k,), by name: see `Event`."""
-        return modes_at(self.events, self.t)
+        return Named(modes_at(self.events, self.t), "constraint that comes and goes")
 
     # names
 
@@ -119,8 +119,11 @@ class Trajectory:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name that traj[name] takes."""
-        return (*(name for part in self.columns for name in part), "t")
+        """Every name that traj[name] takes: of columns, residuals and reactions of constraints, and "mode NAME"."""
+        every = [*self.columns, ("t",), self.constraint_names if self.residuals is not None else ()]
+        every.append(tuple(f"reaction {name}" for name in self.reaction_names) if self.reactions is not None else ())
+        every.append(tuple(f"mode {name}" for name in self.mode))
+        return tuple(dict.fromkeys(name for part in every for name in part))
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -140,7 +143,13 @@ class Trajectory:
             if columns is not None and name in names[: columns.shape[1]]:
                 found: np.ndarray = columns[:, names.index(name)]
                 return found
-        raise KeyError(f"There is no coordinate, speed or input {name!r}. {closest(name, self.names)}")
+        if isinstance(name, str) and name.startswith("mode ") and name[5:] in self.mode:
+            return self.mode[name[5:]]
+        if isinstance(name, str) and name.startswith("reaction") and self.reactions is None:
+            raise KeyError(f"There is no {name!r}: reactions were not computed. Simulate with reacting=True.")
+        begun = [known for known in self.names if known.startswith(f"{name}.")]  # rows of a constraint
+        near = f"There are {listed(begun)}." if begun else closest(name, self.names)
+        raise KeyError(f"There is no {name!r} in the trajectory. {near}")
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -45,7 +45,9 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str, path: Any = N
     spoken = len(pairs) <= WORDS
     beside = max((len(_said(edge)) for edge in edges), default=0) * 0.075 + 0.7 if spoken else _GAP
     at, size = _placed(nodes, edges, width, heights, (beside, 1.35 if spoken else 0.95))
-    size = np.maximum(size, (4.5, 0.0)) + np.array((0.6, 0.9 if spoken else 1.0 + 0.22 * -(-len(about) // 4)))
+    arcs = 0.55 if not spoken and any(_is_far(at, width, *pair) for pair in pairs) else 0.0
+    below = 0.9 if spoken else 1.0 + arcs + 0.22 * -(-len(about) // 4)
+    size = np.maximum(size, (4.5, 0.0)) + np.array((0.6, below))
     figure = _figure(matplotlib, size, target is None)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(-size[0] / 2, size[0] / 2)
@@ -144,12 +146,13 @@ def _line(
     style = "<|-|>" if ahead and back else "-|>" if ahead else "<|-"
     tint = color[found[0].about]
     arrow = {"arrowstyle": style, "color": tint, "lw": 1.2, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
-    far = level and not spoken and abs(at[a, 0] - at[b, 0]) > 1.8 * (width + _GAP)
-    if far:  # over what stands between
-        start, end = (at[k] + (0.3 * width * np.sign(at[o, 0] - at[k, 0]), heights[k] / 2) for k, o in ((a, b), (b, a)))
-        arrow["connectionstyle"] = "arc3,rad=-0.15" if at[a, 0] < at[b, 0] else "arc3,rad=0.15"
+    if _is_far(at, width, a, b) and not spoken:  # below what stands between
+        right = np.sign(at[b, 0] - at[a, 0])
+        start, end = (at[k] + (s * 0.3 * width * right, -heights[k] / 2 - 0.03) for k, s in ((a, 1), (b, -1)))
+        arrow["connectionstyle"] = f"arc3,rad={0.18 * right}"
     axes.annotate("", end, start, arrowprops=arrow, zorder=1 if not level else 2)
     if not spoken:
+        _whisper(axes, start, end, a, b, level, found, tint)
         return
     text = [_said(e) for e in found if e.start == a], [_said(e) for e in found if e.start == b]
     down = (a, b) if at[a, 1] > at[b, 1] or (level and at[a, 0] < at[b, 0]) else (b, a)
@@ -159,6 +162,29 @@ def _line(
     place = (start + end) / 2
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     axes.text(*place, "\n".join(said), ha="center", va="center", fontsize=7, color=tint, bbox=box, zorder=2.5)
+
+
+def _is_far(at: np.ndarray, width: float, a: int, b: int) -> bool:
+    """Whether other boxes stand between two of the same row."""
+    return bool(abs(at[a, 1] - at[b, 1]) < 0.2 and abs(at[a, 0] - at[b, 0]) > 1.8 * (width + _GAP))
+
+
+def _whisper(
+    axes: Any, start: np.ndarray, end: np.ndarray, a: int, b: int, level: bool, found: list[Edge], tint: str
+) -> None:
+    """Say at each end of a line, in a word, what leads away from there; the colour says of what."""
+    for origin, here, there in ((a, start, end), (b, end, start)):
+        words = list(dict.fromkeys(e.why for e in found if e.start == origin))
+        if not words:
+            continue
+        along = there - here
+        if level and abs(along[1]) < 0.05 and abs(along[0]) < 2 * _GAP:  # between neighbours, one above the other
+            place = (here + there) / 2 + (0, 0.11 if origin == a else -0.11)
+        else:
+            down = np.array([0.0, -0.12])
+            place = here + (down if level else along * min(0.5, 0.32 / max(abs(along[1]), 0.32)))
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+        axes.text(*place, ", ".join(words), ha="center", va="center", fontsize=6, color=tint, bbox=box, zorder=2.5)
 
 
 def _border(at: np.ndarray, to: np.ndarray, width: float, height: float, level: bool) -> np.ndarray:

@@ -245,8 +245,25 @@ class _Layout:
             bare = not bars[name] and (carried == 0 or _slides(body.joint) > 0)
             if (carried >= 3 or turning or bare) and k not in wheels:
                 edges = solid.edges(math.inf if self.alone else (1.0 if carried >= 3 else BULK) * self.size)
-                if edges is not None:
+                if edges is not None and not self._rotor(body, solid, float(edges.max())):
                     self.add("box", k, pose(solid.com, solid.axes), *edges)
+
+    def _rotor(self, body: Body, solid: Solid, wide: float) -> bool:
+        """Draw a body that turns about its own centre of mass as a wheel; beside one that is there, along the axis."""
+        hinge = _hinge(body.joint)
+        if hinge is None or body.joint.nu != 1 or _slides(body.joint):
+            return False
+        w, v = map(self.numbers, hinge)
+        axis, through = w / np.linalg.norm(w), np.cross(w, v) / (w @ w)
+        if np.linalg.norm(np.cross(solid.com - through, axis)) > 1e-3 * wide:
+            return False
+        k, width = self.index[body.name], 0.1 * wide
+        X = pose(solid.com, aimed(axis))
+        placed = [(self.poses[0, s.body] @ s.pose)[:3, 3] for s in self.shapes if s.kind == "wheel"]
+        while any(np.linalg.norm((self.poses[0, k] @ X)[:3, 3] - p) < 0.5 * width for p in placed):
+            X[:3, 3] += 4 * width * axis
+        self.add("wheel", k, X, wide / 2, width)
+        return True
 
     def _stand(self, points: np.ndarray, floor: float, U: np.ndarray, grounded: bool) -> None:
         """Tell where the machine hangs, from what goes far below; put a post and a plate under where it stands.

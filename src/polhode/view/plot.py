@@ -99,12 +99,13 @@ def figure(
                     ax = fig.add_subplot(grid[i, j])
                     _draw(ax, t, panel)
                     draw_lines(ax, t, events, labelled=i == j == 0)
-                    below = any(j < len(other) and other[j] for other in rows[i + 1 :]) or bool(bands)
+                    below = any(j < len(other) and other[j] for other in rows[i + 1 :])
+                    below = below or (bool(bands) and width == 1)
                     ax.tick_params(labelbottom=not below)
                     ax.set_xlabel("" if below else "time [s]")
-        for j in range(width if bands else 0):
-            ax = fig.add_subplot(grid[len(rows), j])
-            draw_bands(ax, t, bands or {})
+        if bands:
+            ax = fig.add_subplot(grid[len(rows), :])
+            draw_bands(ax, t, bands, 5.2 + 6.2 * (width - 1))
             ax.set_xlim(*_span(t))
             ax.set_xlabel("time [s]")
         _head(fig, title, note)
@@ -163,9 +164,10 @@ def _panels(curves: Sequence[Curve]) -> list[list[Curve]]:
 
 def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
     first = panel[0]
+    titled = all(curve.name.startswith("reaction ") for curve in panel) and first.quantity.startswith("Reaction")
     for curve in panel:
         mark = {"marker": "o", "markersize": 3} if len(t) == 1 else {}
-        ax.plot(t, curve.values, label=_short(curve.name), **mark)
+        ax.plot(t, curve.values, label=_short(curve.name.removeprefix("reaction ") if titled else curve.name), **mark)
     alone = len(panel) == 1 and first.quantity.split()[-1] != first.name
     heading = f"{first.quantity}: '{_short(first.name)}'" if alone else first.quantity  # quoted: 'm' is no unit
     notes = textwrap.wrap(" ".join(dict.fromkeys(c.note for c in panel if c.note)), 85)

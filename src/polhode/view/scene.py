@@ -153,10 +153,14 @@ class Scene:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """How many bodies carry each, for its colour; the world has -1."""
-        found = [-1]
+        """How many bodies carry each, for its colour; the world has -1.
+
+        The first bodies of trees that stand side by side are told apart: each is counted from the one before.
+        """
+        found, trees = [-1], 0
         for parent in self.parents[1:]:
-            found.append(found[parent] + 1)
+            found.append(found[parent] + 1 if parent else trees)
+            trees += parent == 0
         return tuple(found)
 
     @cached_property

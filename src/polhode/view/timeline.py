@@ -14,34 +14,47 @@ _IDLE, _HOLDS, _SLIDES = "#edf0f3", "#7fa3d1", "#efb183"
 _COLORS = {"open": _IDLE, "released": _IDLE, "slides": _SLIDES, "slips": _SLIDES, "upper": "#8fc3a8"}
 MOST_BANDS = 10  # in one strip
 _NARROW = 0.012  # of the width: closer labels would cover each other
-_WORD = 0.011  # of the width, that a letter takes
+_WORD = 0.062  # inches, that a letter takes
+_TALL = 0.028  # of the height of a panel, that a letter of an event takes
+MANY = 8  # events, beyond which each word is said once
 
 
 def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labelled: bool) -> None:
-    """Mark events by thin lines, fainter the more there are; with a word at each that has room for it."""
+    """Mark events by thin lines, fainter the more there are; with a word at each that has room for it.
+
+    Words stand above the curves, for which the panel is made higher; of many events, each word once.
+    """
     faint = min(1.0, 25 / max(len(events), 1)) ** 0.5
     for time, _ in events:
         ax.axvline(time, color=_LINE, lw=0.7, alpha=faint, zorder=0.9)
     span, last = float(t[-1] - t[0]) or 1.0, -float("inf")
+    words: dict[float, str] = {}
     for time, text in events if labelled else ():
-        if (time - last) / span < 2 * _NARROW:
-            continue
-        last = time
+        if (time - last) / span >= 2 * _NARROW and (len(events) <= MANY or text not in words.values()):
+            words[time], last = text, time
+    if words:
+        share = min(0.5, 0.05 + _TALL * max(len(_short(text)) for text in words.values()))
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, low + (high - low) / (1 - share))
+    for time, text in words.items():
         ax.text(
-            time, 0.985, f" {text}", transform=ax.get_xaxis_transform(), rotation=90, ha="right", va="top",
+            time, 0.985, f" {_short(text)}", transform=ax.get_xaxis_transform(), rotation=90, ha="right", va="top",
             fontsize=6, color="#7a848f", parse_math=False, zorder=0.95, clip_on=True,
         )  # fmt: skip
 
 
-def draw_bands(ax: Any, t: np.ndarray, bands: Bands) -> None:
-    """Draw a bar for each constraint, in pieces coloured by what it did, with words where they fit."""
+def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float) -> None:
+    """Draw a bar for each constraint, in pieces coloured by what it did, with words where they fit.
+
+    wide : about how wide it is, inches
+    """
     shown = dict(list(bands.items())[:MOST_BANDS])
     span = float(t[-1] - t[0]) or 1.0
     for row, (_, pieces) in enumerate(shown.items()):
         for start, end, word in pieces:
             color = _COLORS.get(word, _HOLDS)
-            ax.barh(row, end - start, left=start, height=0.72, color=color, lw=0, zorder=2)
-            if (end - start) / span > _WORD * (len(word) + 1):
+            ax.barh(row, end - start, left=start, height=0.72, color=color, lw=0.8, edgecolor="white", zorder=2)
+            if (end - start) / span * wide > _WORD * (len(word) + 2):
                 ax.text((start + end) / 2, row, word, ha="center", va="center", fontsize=7, color="#2a3038", zorder=3)
     left_out = len(bands) - len(shown)
     ax.set_title("What holds" + (f", without {left_out} more" if left_out else ""), color="#2a3038")
@@ -51,7 +64,10 @@ def draw_bands(ax: Any, t: np.ndarray, bands: Bands) -> None:
     ax.grid(visible=False)
     ax.spines["left"].set_visible(False)
     words = list(dict.fromkeys(word for pieces in shown.values() for _, _, word in pieces))
-    handles = [ax.barh(0, 0, color=_COLORS.get(word, _HOLDS), label=word) for word in words]
+    alike: dict[str, list[str]] = {}
+    for word in words:
+        alike.setdefault(_COLORS.get(word, _HOLDS), []).append(word)
+    handles = [ax.barh(0, 0, color=color, label=", ".join(these)) for color, these in alike.items()]
     ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.015, 0.5), handlelength=0.9)
 
 

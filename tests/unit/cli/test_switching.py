@@ -114,7 +114,10 @@ def test_all_faults_of_switches_come_in_one_message(polhode):
 
 def test_info_lists_what_can_be_switched(polhode):
     _, out, _ = polhode("info")
-    assert "  clutch (clutch p_dot, q_dot): released\n  friction of p (brake p_dot): engaged\n" in out
+    assert (
+        "  clutch (clutch p_dot, q_dot, up to 1.2): released\n  friction of p (brake p_dot, up to 0.1): engaged\n"
+        in out
+    )
     assert "  limit of p (-50 <= p <= 50): engaged where it closes\n" in out
     assert "Switches\n  at 1 s: engage clutch\n" in out
     assert "--limits ignore leaves them out" in out
@@ -127,7 +130,10 @@ def test_info_lists_what_can_be_switched(polhode):
 def test_equations_say_what_they_leave_out(polhode, command):
     code, out, _ = polhode(*command)
     assert code == 0
-    assert "Left out, for it comes and goes in simulations: 'lock' (lock q), 'clutch' (clutch p_dot, q_dot)" in out
+    assert (
+        "Left out, for it comes and goes in simulations: 'lock' (lock q), 'clutch' (clutch p_dot, q_dot, up to 1.2)"
+        in out
+    )
 
 
 def test_check_says_what_it_leaves_out(polhode):

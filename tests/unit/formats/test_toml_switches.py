@@ -51,7 +51,7 @@ def test_switches_are_read():
     first, second, third = read_toml(WHEELS + SWITCHES).switches
     assert first == At(1.0, ("clutch",), ())
     p, rate, L = map(symbol, ("p", "p_dot", "L"))
-    assert second.guard()[0] == ph.when((p > L) & ~(rate < 3)).guard()[0]
+    assert second.guards() == ph.when((p > L) & ~(rate < 3)).guards()
     assert (second.engage, second.release) == (("lock", "friction of p"), ("clutch",))
     assert third == When(sin(symbol("left-q")), -1, (), ("limit of p",))
 

@@ -108,7 +108,7 @@ def test_its_method_explains_itself():
         Builder().latsh("arm_dot")
     with pytest.raises(TypeError, match="grip"):
         machine().latch("arm_dot")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'grasp'"):
+    with pytest.raises(TypeError, match=r"there is no 'grasp'. Did you mean 'grip'"):
         machine().latch("arm_dot", grip=1, grasp=2)
 
 
@@ -238,3 +238,16 @@ def test_what_an_element_is_about_comes_first_and_by_position():
             by_position = [p.name for p in kind.signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
             assert by_position == first
             assert set(kind.specs) >= {"stiffness", "damping", "dissipation", "exponent"}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda build: build.lock("z", actve=False), r"build\.lock: there is no 'actve'. Did you mean 'active'\?"),
+        (lambda build: build.clutch("z_dot"), r"build\.clutch: missing a required argument: 'b'. It takes \(a, b, "),
+        (lambda build: build.brake("z_dot", 8), r"build\.brake: too many positional arguments. It takes \(speed, \*, "),
+    ],
+)
+def test_a_call_that_does_not_fit_is_named(call, said):
+    with pytest.raises(TypeError, match=said):
+        call(ph.Builder("x"))

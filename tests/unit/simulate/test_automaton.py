@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -241,3 +242,34 @@ def test_costs_of_steps_and_switches_are_measured_in_every_mode() -> None:
     assert len(dyn.step_cost({"ground": "sticks"}, method="rk4", q={"z": 0.3}, repeats=5)) == 1
     with pytest.raises(ValueError, match="sticks"):
         dyn.step_cost({"ground": "stuck"})
+
+
+def test_dry_friction_of_joints_is_among_the_modes() -> None:
+    """Friction of 0.2 stops a wheel of 0.5 kg m^2 that turns with 2 rad/s after 5 s, unless a brake does."""
+    build = ph.Builder("wheel", gravity=(0, 0, 0))
+    build.body("wheel", joint=ph.revolute("z", name="a", friction=0.2), mass=1, inertia=(1, 1, 0.5))
+    build.brake("a_dot", name="brake", active=False)
+    dyn = compiled(build)
+    found = dyn.automaton()
+    assert {mode.words["friction of a"] for mode in found.modes} == {"released", "holds", "slips"}
+    traj = found.simulate(u0={"a_dot": 2.0}, t_end=6.0)
+    assert traj.events.times == pytest.approx([0, 5], abs=1e-9)
+    assert traj["a"][-1] == pytest.approx(5.0, abs=1e-9)
+    assert len(dyn.step_cost(repeats=3)) == len(found.modes)
+
+
+def test_friction_that_is_smoothed_stays_a_force_in_every_mode() -> None:
+    build = ph.Builder("wheel", gravity=(0, 0, 0))
+    build.body("wheel", joint=ph.revolute("z", name="a", friction=0.2, friction_speed=0.5), mass=1, inertia=(1, 1, 0.5))
+    build.brake("a_dot", name="brake", active=False)
+    dyn = compiled(build)
+    own, whole = (run(u0={"a_dot": 2.0}, t_end=3.0) for run in (dyn.automaton().simulate, partial(ph.simulate, dyn)))
+    assert own["a_dot"] == pytest.approx(whole["a_dot"], abs=1e-9)
+    assert own["a_dot"][-1] < 1.5
+
+
+def test_costs_are_measured_with_parameters() -> None:
+    dyn = rotors(capacity="most")
+    with pytest.raises(ValueError, match="No value for parameter 'most'"):
+        dyn.step_cost(repeats=3)
+    assert len(dyn.step_cost(repeats=3, p={"most": 2.0})) == 3

@@ -105,16 +105,19 @@ def test_several_switches_at_one_time_are_one_event():
 
 def test_a_control_may_engage_a_brake():
     dyn = wheel()
-    sim = None
 
     def control(t, q, u):
-        if t > 0.5 and sim is not None and not sim.active:
+        if t > 0.5 and not sim.active:
             sim.engage("brake")
         return [0.0]
 
-    sim = ph.Simulation(dyn, None, {"a_dot": 1.0}, tau=control, method="rk4", step=0.01)
+    sim = ph.Simulation(dyn, None, {"a_dot": 1.0}, tau=ph.Sampled(control, 0.03))
     sim.run(1.0)
-    assert 0.5 <= sim.events[-1].time <= 0.53
+    assert sim.events.times == pytest.approx([0, 0.51])
+    sim = ph.Simulation(dyn, None, {"a_dot": 1.0}, tau=ph.Sampled(control, 0.03))
+    while sim.t < 1:
+        sim.step()
+    assert sim.events.times == pytest.approx([0, 0.51])
     assert sim.u == pytest.approx([0.0], abs=1e-15)
 
 
@@ -207,3 +210,94 @@ def test_a_state_that_is_set_has_a_mode_of_its_own():
     sim.q = {"z": -1.0}
     with pytest.raises(ValueError, match="beyond 'ground'"):
         sim.run(1.2)
+
+
+def hoist():
+    build = ph.Builder("hoist", gravity=(0, 0, -G))
+    build.body("load", joint=ph.prismatic("z", name="z"), mass=2)
+    build.brake("z_dot", capacity=10, name="brake", active=False)
+    build.stop("z", lower=-3, name="floor")
+    return ph.formulate(build.build()).compile()
+
+
+@pytest.mark.parametrize("word", ["engage", "release"])
+@pytest.mark.parametrize("through", ["run", "step"])
+def test_a_control_that_is_asked_within_steps_may_not_command(word, through):
+    def control(t, q, u):
+        if u[0] < -3:
+            getattr(sim, word)("brake")
+        return [0.0]
+
+    sim = ph.Simulation(hoist(), {"z": 0.0}, tau=control)
+
+    def go():
+        for _ in range(30):
+            sim.run(sim.t + 0.1) if through == "run" else sim.step()
+
+    with pytest.raises(RuntimeError, match=rf"control called {word} .*Sampled.*switches=ph\.when"):
+        go()
+    assert [event.why for event in sim.events] == ["start"]
+
+
+def test_another_thread_may_command_while_a_control_is_asked():
+    """The refusal is of the control itself, not of those who happen to call at the same time."""
+    called = threading.Event()
+
+    def control(t, q, u):
+        called.set()
+        time.sleep(1e-4)
+        return [0.0]
+
+    sim = ph.Simulation(wheel(), None, {"a_dot": 1.0}, tau=control, longest=1e-3)
+    other = threading.Thread(target=lambda: (called.wait(), sim.engage("brake")))
+    other.start()
+    sim.run(0.2)
+    other.join()
+    assert [event.why for event in sim.events] == ["start", "command"]
+
+
+@pytest.mark.parametrize("how", ["between", "sampled", "until", "set"])
+def test_a_run_that_was_switched_late_still_starts_at_its_start(how):
+    def control(t, q, u):
+        if 0.295 < t < 0.305:
+            sim.engage("brake")
+        return [0.0]
+
+    sim = ph.Simulation(hoist(), {"z": 0.0}, tau=ph.Sampled(control, 0.01) if how == "sampled" else None)
+    sim.run(0.3)
+    if how == "between":
+        sim.engage("brake")
+    if how == "set":
+        sim.q = {"z": -3.0}
+    sim.run(ph.when("z < -1", 0) if how == "until" else 0.5)
+    traj = sim.trajectory()
+    assert traj.events[0].why == "start"
+    assert traj.events[0].time == 0
+    assert set(traj.events[0].mode.values()) == {"released", "open"}
+    assert len(traj.events) == 2
+    if how == "set":
+        assert traj.events[1].mode["floor"] == "closed"
+        assert traj.events[1].why == "set by hand"
+
+
+def test_what_changes_nothing_is_no_event_and_lists_of_names_are_taken():
+    sim = ph.Simulation(pendulum(), {"a": 0.5})
+    sim.release("lock")
+    assert len(sim.events) == 1
+    sim.engage(["lock", "stop"])
+    sim.engage("lock")
+    assert [event.why for event in sim.events] == ["start", "command"]
+    sim.run(0.5)
+    assert sim.q == pytest.approx([0.5], abs=1e-9)
+    with pytest.raises(TypeError, match="found none"):
+        sim.engage()
+
+
+def test_what_has_no_restitution_touches_and_what_has_some_bounces():
+    """A mass that a spring pulls back meets a stop at speed 1, where the spring pulls already."""
+    for restitution, word in ((0, "touches"), (0.5, "bounces")):
+        build = ph.Builder("mass", gravity=(0, 0, 0))
+        build.body("mass", joint=ph.prismatic("x", name="x", stiffness=1), mass=1)
+        build.stop("x", upper=0.5, restitution=restitution, name="stop")
+        traj = ph.simulate(ph.formulate(build.build()).compile(), None, {"x_dot": 1.0}, 1.0)
+        assert f"stop {word}" in str(traj.events)

@@ -128,3 +128,19 @@ def test_states_beside_motion_start_where_they_should():
         np.testing.assert_allclose(many.z[:, :, 0], starts[:, None] * np.exp(-many.t), rtol=1e-8)
         np.testing.assert_allclose(many.q[:, -1, 0], starts / np.e, rtol=1e-8)  # k (t - 1 + exp(-t))
         np.testing.assert_array_equal(many[1]["i"], many.z[1, :, 0])
+
+
+def test_all_motions_are_one_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    build = ph.Builder("mass", gravity=(0, 0, 0))
+    build.body("mass", joint=ph.prismatic("x", name="x"), mass=1)
+    build.stop("x", upper=1, name="wall")
+    dyn = ph.formulate(build.build()).compile()
+    many = ph.simulate_many(dyn, u0={"x_dot": np.array([1.25, 0.5])}, t_end=1.5, output=0.5, method="dop853")
+    table = many.to_pandas()
+    assert table.index.names == ["run", "t"]
+    assert table.loc[1]["x"].to_numpy() == pytest.approx(many[1]["x"], abs=0)
+    assert table.loc[0]["mode wall"].tolist() == ["open", "open", "closed", "closed"]
+    many.to_csv(tmp_path / "many.csv")
+    back = pandas.read_csv(tmp_path / "many.csv", index_col=["run", "t"])
+    assert back["x"].to_numpy() == pytest.approx(table["x"].to_numpy(), abs=0)

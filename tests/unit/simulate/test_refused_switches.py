@@ -158,7 +158,7 @@ def test_numbers_out_of_their_bounds(name):
 def test_a_start_inside_of_something_is_refused():
     build = wheel()
     build.stop("a", upper=1, name="end")
-    with pytest.raises(ValueError, match=r"The initial position is 0.5 beyond 'end'.*active=False"):
+    with pytest.raises(ValueError, match=r"The initial position is 0.5 rad beyond 'end'.*active=False"):
         ph.Simulation(compiled(build), {"a": 1.5})
     build = wheel()
     build.stop("a", upper=1, name="end", active=False)  # the remedy
@@ -167,7 +167,7 @@ def test_a_start_inside_of_something_is_refused():
     sim.engage("end")
     assert sim.mode["end"] == "open"
     # limits of a file are left open, with a word
-    with pytest.warns(ph.SimulationWarning, match="'a' starts 0.5 beyond its limits"):
+    with pytest.warns(ph.SimulationWarning, match="'a' starts 0.5 rad beyond its limits"):
         ph.Simulation(compiled(wheel(limits=(-1, 1))), {"a": 1.5})
 
 

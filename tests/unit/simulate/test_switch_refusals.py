@@ -25,7 +25,7 @@ def test_a_stop_at_0_is_reached(stop, z, speed):
 def test_a_stop_is_not_engaged_beyond_its_bound():
     sim = ph.Simulation(sliding(lower=0.0, active=False), {"z": -0.5}, {"z_dot": -0.2})
     mode = sim.mode
-    with pytest.raises(SwitchError, match=r"'stop' cannot be engaged at t = 0 s: the position is 0.5 beyond"):
+    with pytest.raises(SwitchError, match=r"'stop' cannot be engaged at t = 0 s: the position is 0.5 m beyond"):
         sim.engage("stop")
     assert (sim.q[0], sim.u[0]) == (-0.5, -0.2)
     assert sim.mode == mode

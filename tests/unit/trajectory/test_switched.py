@@ -202,3 +202,50 @@ def test_time_stepping_has_outputs_at_whole_steps_and_knows_its_modes():
     assert lies.events[1].time == pytest.approx(1 / (0.3 * G - 2), abs=2e-3)
     assert lies["reaction ground.height"][1:] == pytest.approx(2 * G, abs=1e-9)
     assert lies["reaction ground.slip x"][1:] == pytest.approx(np.where(slides, -0.6 * G, -4)[1:], abs=1e-9)
+
+
+def test_names_are_those_that_are_taken_and_others_are_told_what_there_is():
+    build = ph.Builder("pendulum")
+    build.body("bob", joint=ph.revolute("y", name="theta"), mass=1, com=(0, 0, -1))
+    build.marker("tip", body="bob", at=(0, 0, -1))
+    build.latch("world", "tip", name="latch")
+    dyn = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dyn, {"theta": -0.8}, t_end=0.1, reacting=True)
+    assert set(traj.to_numpy()) <= {*traj.names, *(f"residual {name}" for name in traj.constraint_names)}
+    for name in traj.names:
+        assert len(traj[name]) == len(traj)
+    assert traj["mode latch"][0] == "engaged"
+    assert "reaction latch.x" in traj
+    with pytest.raises(KeyError, match=r"reaction latch\.x"):
+        traj["reaction latch"]
+    with pytest.raises(KeyError, match="Did you mean 'latch'"):
+        traj.mode["lach"]
+    with pytest.raises(KeyError, match="Did you mean 'latch'"):
+        traj.events.about("lach")
+    bare = ph.simulate(dyn, {"theta": -0.8}, t_end=0.1)
+    with pytest.raises(KeyError, match="reacting=True"):
+        bare["reaction latch.x"]
+
+
+def test_what_happens_again_and_again_is_printed_once():
+    build = ph.Builder("ball")
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=1)
+    build.contact("ball", restitution=0.9, name="ground")
+    traj = ph.simulate(ph.formulate(build.build()).compile(), {"z": 1.0}, t_end=20.0)
+    lines = str(traj.events).splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith(f"... this again {len(traj.events) - 3} times, up to t = {traj.events[-2].time:.6g} s")
+    lost = float(lines[2].split(", ")[2].split()[0])
+    assert lost == pytest.approx(sum(event.lost for event in traj.events[2:-1]), rel=1e-3)
+    assert "at rest from" in lines[3]
+
+
+def test_rest_is_the_same_in_every_table(tmp_path):
+    build = ph.Builder("ball")
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=1)
+    build.contact("ball", restitution=0.5, name="ground")
+    events = ph.simulate(ph.formulate(build.build()).compile(), {"z": 1.0}, t_end=2.0).events
+    column = events.columns()["rest"]
+    assert np.isnan(column[:-1]).all()
+    assert column[-1] == events[-1].rest == events[-1].plain()["rest"]
+    assert [event.plain()["rest"] for event in events[:-1]] == [None] * (len(events) - 1)

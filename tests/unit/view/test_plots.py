@@ -72,8 +72,8 @@ def test_reactions_are_forces_or_moments_and_zeros_are_left_out():
     fig = ph.simulate(dyn, *state, t_end=1.0, reacting=True).plot()
     panels = {ax.get_title(loc="left"): ax for ax in fig.axes}
     assert [line.get_label() for line in panels["Reaction moments [N m]"].lines] == [
-        "reaction wall.turn y",
-        "reaction drive",
+        "wall.turn y",
+        "drive",
     ]
     assert "Reaction forces: 'reaction wall.z' [N]" in panels
     assert not panels["Energy drift [J]"].texts
@@ -112,3 +112,36 @@ def test_names_are_told_from_units(name):
     ]
     assert {"Energy drift [J]", "Constraint residuals: 'N'", "Reaction forces: 'reaction N' [N]"} < set(titles)
     assert {ax.get_xlabel() for ax in fig.axes} == {"", "time [s]"}
+
+
+def test_one_strip_goes_across_all_columns_and_its_legend_names_each_colour_once():
+    t = np.linspace(0, 10, 50)
+    curves = [
+        Curve(name="a", values=t, quantity="Angles", side=0),
+        Curve(name="b", values=-t, quantity="Rates", side=1),
+    ]
+    bands = {
+        "brake": [(0, 4, "released"), (4, 4.2, "holds"), (4.2, 10, "slips")],
+        "floor": [(0, 6, "open"), (6, 10, "closed")],
+    }
+    fig = figure(t, curves, events=[(4.0, "command"), (6.0, "closes")], bands=bands)
+    fig.canvas.draw()
+    strips = [ax for ax in fig.axes if ax.get_title(loc="left") == "What holds"]
+    assert len(strips) == 1
+    left, right = fig.axes[:2]
+    assert strips[0].get_position().x0 == pytest.approx(left.get_position().x0, abs=1e-3)
+    assert strips[0].get_position().x1 == pytest.approx(right.get_position().x1, abs=1e-3)
+    said = [text.get_text() for text in strips[0].get_legend().get_texts()]
+    assert said == ["released, open", "holds, closed", "slips"]
+    # words are no wider than what they stand on, and those of events stand above the curves
+    pieces = {(start, end): word for row in bands.values() for start, end, word in row}
+    boxes = [text.get_window_extent() for text in strips[0].texts]
+    assert len(boxes) == len(pieces) - 1
+    for text, box in zip(strips[0].texts, boxes, strict=True):
+        span = next(
+            s for s, word in pieces.items() if word == text.get_text() and s[0] <= text.get_position()[0] <= s[1]
+        )
+        ends = [strips[0].transData.transform((x, 0))[0] for x in span]
+        assert ends[0] <= box.x0 < box.x1 <= ends[1]
+    top = left.transData.transform((0, t.max()))[1]
+    assert all(text.get_window_extent().y0 >= top for text in left.texts)

@@ -75,7 +75,7 @@ def test_figures_have_lines_at_events_and_a_strip(tmp_path):
     traj = tethered()
     fig = traj.plot(path=tmp_path / "run.svg")
     strips = [ax for ax in fig.axes if ax.get_title(loc="left") == "What holds"]
-    assert len(strips) == 2
+    assert len(strips) == 1
     assert [label.get_text() for label in strips[0].get_yticklabels()] == ["rope", "ground", "hook"]
     first = fig.axes[0]
     drawn = [line.get_xdata()[0] for line in first.lines if line.get_label().startswith("_")]
@@ -101,3 +101,17 @@ def test_chosen_strips_and_units_of_reactions():
     traj = ph.simulate(ph.formulate(build.build()).compile(), t_end=1.0, tau={"a_dot": 1.0}, reacting=True)
     titles = [ax.get_title(loc="left") for ax in traj.plot().axes]
     assert any(title.startswith("Reaction moments") and title.endswith("[N m]") for title in titles)
+
+
+def test_rotors_on_one_axis_are_wheels_side_by_side_in_colours_of_their_own():
+    build = ph.Builder("drill", gravity=(0, 0, 0))
+    for name, inertia in (("motor", 0.01), ("chuck", 0.02)):
+        build.body(name, joint=ph.revolute("z", name=name), mass=1, inertia=(inertia,) * 3)
+    build.clutch("motor_dot", "chuck_dot", name="clutch", active=False)
+    scene = ph.simulate(ph.formulate(build.build()).compile(), u0={"motor_dot": 1.0}, t_end=1.0).scene()
+    motor, chuck = (shape for shape in scene.shapes if shape.kind == "wheel")
+    apart = chuck.pose[:3, 3] - motor.pose[:3, 3]
+    assert apart[:2] == pytest.approx([0, 0])
+    assert abs(apart[2]) > motor.size[1]
+    assert not any(shape.kind == "box" for shape in scene.shapes)
+    assert scene.depths[motor.body] != scene.depths[chuck.body]

@@ -1,0 +1,26 @@
+"""Values of parameters: whether those who use them can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.graph import const, free_symbols, symbol
+from polhode.model import Faults
+from polhode.model.model import with_values
+
+
+def check_bounds(dynamics: Dynamics, p: np.ndarray) -> None:
+    """Refuse a restitution of 1.5, a friction below 0 and the like, where parameters alone make them so.
+
+    A model is checked for the numbers in it when it is built; those of parameters come with a run.
+    """
+    model = dynamics.equations.model
+    given = dynamics.values | {symbol(n): const(float(x)) for n, x in zip(dynamics.parameters, p, strict=True)}
+    faults = Faults()
+    for part in {e.name: e for e in (*model.forces, *model.constraints, *model.candidates)}.values():
+        if used := sorted(free_symbols(part.expressions()) & given.keys(), key=str):
+            values = ", ".join(f"{s} = {float(given[s]):g}" for s in used)
+            for fault in with_values(part, given).faults():
+                faults.add(f"With {values}: {fault}")
+    faults.raise_any()
