@@ -26,6 +26,7 @@ WIDE = 2.0  # of what both rates travel in a step: what stays further from 0 is 
 FAR = 0.5  # rad, m: coordinates that move less in a step have no room for more than ends and rates show
 ROUNDED = 1e-11  # of values and of what rates travel
 SMOOTH = 0.02  # of what a state moves in a step: by so much its cubic may be off
+JUMPS = 4.0  # of what rates travel
 NARROWEST = 1.0 / 64.0  # of a step: intervals are not made narrower, but the step
 LATE_STAGES = 6  # those before it are of low order
 
@@ -39,12 +40,22 @@ def is_followed(w: Any, k: int, cause: int) -> bool:
     return bool(gaps.is_gap(w, k) or abs(w.whole[v.way + k - v.rows]) < 2)
 
 
+@inlined
+def least(w: Any, k: int) -> float:
+    """How far below 0 an entry is nothing yet."""
+    v = w.places[0]
+    found = w.real[v.least + k]
+    if v.rows <= k < v.rows + v.guards:
+        found += w.real[v.noise + k - v.rows]
+    return float(found)
+
+
 @helper
 def is_wide(w: Any, k: int, cause: int, h: float) -> bool:
     """Whether an entry stays so far from 0 at both ends of a step that nothing is to be looked for."""
     v = w.places[0]
     a, b = w.real[v.value0 + k], w.real[v.value + k]
-    if a == np.inf or b == np.inf:
+    if not max(abs(a), abs(b)) < np.inf:
         return True
     travel = abs(a - b) if cause == STUCK else h * (abs(w.real[v.rate0 + k]) + abs(w.real[v.rate + k]))
     return bool(min(a, b) > WIDE * travel)
@@ -53,10 +64,10 @@ def is_wide(w: Any, k: int, cause: int, h: float) -> bool:
 @helper
 def moves_far(count: int, h: float, x: Array, y: Array, before: Array, after: Array) -> bool:
     """Whether the first `count` entries of the state, or their rates, move far in a step."""
+    most = 0.0
     for i in range(count):
-        if not max(abs(y[i] - x[i]), h * max(abs(before[i]), abs(after[i]))) <= FAR:
-            return True
-    return False
+        most = max(most, abs(y[i] - x[i]), h * abs(before[i]), h * abs(after[i]))
+    return bool(not most <= FAR)
 
 
 @helper
@@ -75,11 +86,24 @@ def sketch(c: Array, last: int, h: float, x: Array, room: Room) -> bool:
 
 
 @helper
-def place(run: Any, x: Array, r: Array, theta: float, room: Room) -> float:
-    """Write the state within a step, and its rate, to room.errors; its time."""
-    between(x, r, theta, room.errors[0])
-    slope(x, r, theta, run.h, room.errors[1])
+def place(run: Any, x: Array, room: Room, cubic: int, theta: float) -> float:
+    """Write the state within a step, and its rate, to room.errors; its time.
+
+    cubic : 1 to take that of `sketch`, else the polynomial of the step
+    """
+    if cubic:
+        _write(x, room.polynomial[:3], theta, run.h, room)
+    elif run.across:
+        _write(x, room.wide, theta, run.h, room)
+    else:
+        _write(x, room.polynomial, theta, run.h, room)
     return float(run.t + theta * run.h)
+
+
+@inlined
+def _write(x: Array, r: Array, theta: float, h: float, room: Room) -> None:
+    between(x, r, theta, room.errors[0])
+    slope(x, r, theta, h, room.errors[1])
 
 
 @helper
@@ -90,17 +114,20 @@ def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: flo
     """
     v = w.places[0]
     start, end, found = w.real[v.value0 + k], w.real[v.value + k], w.real[v.middle + k]
-    if start == np.inf or end == np.inf or found == np.inf:
+    if not max(abs(start), abs(end), abs(found)) < np.inf:
         return b
-    least = 10.0 * w.real[v.least + k]
+    nothing = 10.0 * least(w, k)
     p, q = w.real[v.rate0 + k] * h * (b - a), w.real[v.rate + k] * h * (b - a)
     rise = end - start
     if cause == STUCK:  # without rates
         p = q = rise
-    if found < -least and not start < -least:
+    if found < -nothing and not start < -nothing:
         return a + theta * (b - a)
     told = start + theta * (p + theta * (3.0 * rise - 2.0 * p - q + theta * (p + q - 2.0 * rise)))
     size = abs(found) if end >= 0.0 else max(abs(start), abs(end))
-    if abs(found - told) <= TELLS * size + least + ROUNDED * (abs(start) + abs(end) + abs(p) + abs(q)):
+    off, travel = abs(found - told), abs(p) + abs(q) + abs(w.real[v.middle_rate + k]) * h * (b - a)
+    if off <= TELLS * size + nothing + ROUNDED * (abs(start) + abs(end) + travel):
+        return b
+    if cause != STUCK and off > JUMPS * travel:  # no rate leads there: it jumps, and an end nearby tells no more
         return b
     return a + 0.5 * (b - a)

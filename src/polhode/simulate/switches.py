@@ -52,9 +52,9 @@ def on_the_verge(
     found = []
     for k, switch in enumerate(guards):
         value, _ = guard_of(switch, dynamics.equations)
-        if is_condition(switch.value) and _number(value, given) == 0:
-            if _number(substitute(switch.value, dynamics.equations.kinematics.quasi), given) == 0:
-                found.append(k)
+        said = substitute(switch.value, dynamics.equations.kinematics.quasi)
+        if is_condition(switch.value) and _number(value, given) == 0 and _number(said, given) == 0:
+            found.append(k)
     return found
 
 
