@@ -3,7 +3,7 @@
 A machine that moves evenly takes long steps, in which a gap or a guard may pass 0 many times. The cubic with the values
 and rates at both ends of an interval is compared with the values at two places in between,
 
-    |v(theta) - c(theta)| <= TELLS v(theta),
+    |v(theta) - c(theta)| <= TELLS v(theta),   |v'(theta) - c'(theta)| <= LEADS v(theta),
 
 where theta is not the middle, so that what repeats twice in the interval is seen. Where it does not hold, or a value in
 between is below 0, the interval is narrowed.
@@ -21,7 +21,7 @@ from .mode import CLOSED, GUARD, STUCK
 from .stepping import Array, Room, between, hermite, slope
 
 EARLY, LATE = 0.38, 0.71  # of an interval: where it is looked into
-TELLS = 0.25  # of a value: by so much the cubic may be off
+TELLS, LEADS = 0.15, 0.8  # of a value: by so much the cubic may be off, and what its rate travels in the interval
 WIDE = 2.0  # of what both rates travel in a step: what stays further from 0 is not looked at
 FAR = 0.5  # rad, m: coordinates that move less in a step have no room for more than ends and rates show
 ROUNDED = 1e-11  # of values and of what rates travel
@@ -125,8 +125,13 @@ def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: flo
         return a + theta * (b - a)
     told = start + theta * (p + theta * (3.0 * rise - 2.0 * p - q + theta * (p + q - 2.0 * rise)))
     size = abs(found) if end >= 0.0 else max(abs(start), abs(end))
-    off, travel = abs(found - told), abs(p) + abs(q) + abs(w.real[v.middle_rate + k]) * h * (b - a)
-    if off <= TELLS * size + nothing + ROUNDED * (abs(start) + abs(end) + travel):
+    off, rate = abs(found - told), w.real[v.middle_rate + k] * h * (b - a)
+    travel = abs(p) + abs(q) + abs(rate)
+    turned = abs(rate - (p + theta * (2.0 * (3.0 * rise - 2.0 * p - q) + 3.0 * theta * (p + q - 2.0 * rise))))
+    if cause == STUCK:
+        turned = 0.0
+    rounded = nothing + ROUNDED * (abs(start) + abs(end) + travel)
+    if off <= TELLS * size + rounded and turned <= LEADS * size + 10.0 * rounded:
         return b
     if cause != STUCK and off > JUMPS * travel:  # no rate leads there: it jumps, and an end nearby tells no more
         return b
