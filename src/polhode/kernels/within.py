@@ -107,6 +107,20 @@ def _write(x: Array, r: Array, theta: float, h: float, room: Room) -> None:
 
 
 @helper
+def _dip(start: float, rise: float, p: float, q: float) -> float:
+    """The least value of the cubic with these ends where that is in between, else infinite."""
+    c2, c3 = 3.0 * rise - 2.0 * p - q, p + q - 2.0 * rise
+    inside = c2 * c2 - 3.0 * c3 * p
+    if not inside >= 0.0:
+        return np.inf
+    below = c2 + np.sqrt(inside)
+    theta = -p / below if below != 0.0 else 0.0
+    if not 0.0 < theta < 1.0:
+        return np.inf
+    return float(start + theta * (p + theta * (c2 + theta * c3)))
+
+
+@helper
 def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: float) -> float:
     """The end of the interval from a to b in which an entry can be told, given its value at a place in it.
 
@@ -124,7 +138,12 @@ def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: flo
     if found < -nothing and not start < -nothing:
         return a + theta * (b - a)
     told = start + theta * (p + theta * (3.0 * rise - 2.0 * p - q + theta * (p + q - 2.0 * rise)))
-    size = abs(found) if end >= 0.0 else max(abs(start), abs(end))
+    lowest = _dip(start, rise, p, q)
+    size = max(abs(start), abs(end))
+    if end >= 0.0 and lowest > 0.0:
+        size = min(abs(found), lowest)
+    elif end >= 0.0 and not (p < 0.0 < q):  # below 0 and above it again, which the rates at the ends do not show
+        size = 0.0
     off, rate = abs(found - told), w.real[v.middle_rate + k] * h * (b - a)
     travel = abs(p) + abs(q) + abs(rate)
     turned = abs(rate - (p + theta * (2.0 * (3.0 * rise - 2.0 * p - q) + 3.0 * theta * (p + q - 2.0 * rise))))
