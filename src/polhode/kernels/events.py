@@ -156,6 +156,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
             here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
             at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
             gone = here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
+            gone = gone and w.real[v.least + v.rows + k] == 0.0  # gaps that are watched as guards are do not jump
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
