@@ -30,6 +30,7 @@ from .views import part
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest there is
 NEVER = np.inf
+UNITS = 2.0**-50  # by which entries of a state are changed to see what rounding makes of guards
 JUMPED = 1e-9  # of what a guard was before: what passes 0 by less in a jump stays at 0
 AT_ONCE = 1e-10  # s, of a second and of times that are longer: guards that pass 0 within it do so at once
 # below 0 where a step ends; in between; and only the way back counts; beyond a pole, which is no way through 0
@@ -155,6 +156,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
             here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
             at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
             gone = here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
+            gone = gone and w.real[v.least + v.rows + k] == 0.0  # gaps that are watched as guards are do not jump
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
@@ -168,6 +170,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
                 sign[k] = -sign[k]
             value[v.rows + k], rate[v.rows + k] = sign[k] * guard[k], sign[k] * guard_rate[k]
         v.fresh = 0
+        _sense(m, w, run.t, x, dx)
         if jumped:
             _have_jumped(w)
             run.event = 1
@@ -176,6 +179,33 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
         copy(part(w.real, v.rate, n), rate)
     if v.gaps:
         gaps.start(m, w, run.t, x, dx, fresh)
+
+
+@helper
+def _sense(m: Any, w: Any, t: float, x: Array, dx: Array) -> None:
+    """Find out what rounding makes of guards: how they change where entries of the state do by a few units."""
+    v = w.places[0]
+    if v.guards == 0:
+        return
+    m.time[0] = t
+    guard, near, noise = (
+        part(w.real, v.guard, v.guards),
+        part(w.real, v.rate_room, x.size),
+        part(w.real, v.noise, v.guards),
+    )
+    for k in range(v.guards):
+        noise[k] = 0.0
+    for turn in (1.0, -1.0):
+        by = UNITS
+        for i in range(x.size):
+            near[i] = x[i] * (1.0 + by)
+            by *= turn
+        for k in range(v.guards):
+            w.real[v.middle + k] = guard[k]
+        invoke(m.code[GUARDS], m.time, near, dx, m.p, guard, m.work)
+        for k in range(v.guards):
+            noise[k] = max(noise[k], 8.0 * abs(guard[k] - w.real[v.middle + k]))
+            guard[k] = w.real[v.middle + k]
 
 
 @helper
@@ -229,9 +259,9 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
 
 
 @helper
-def is_told(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array) -> bool:
-    """Whether the ends of a step tell what is watched in it, by its polynomial r; then it is taken whole."""
-    if _narrowed(m, h, w, run, x, room, r, 0.0, 1.0) < 1.0:
+def is_told(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, cubic: int) -> bool:
+    """Whether the ends of a step tell what is watched in it, by a cubic or its polynomial; then it is taken whole."""
+    if _narrowed(m, h, w, run, x, room, cubic, 0.0, 1.0) < 1.0:
         return False
     run.event = 0
     _measure_end(m, h, run, room.y)
@@ -252,12 +282,12 @@ def _measure(m: Any, h: Any, t: float, y: Array) -> None:
 
 
 @helper
-def _narrowed(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array, a: float, b: float) -> float:
+def _narrowed(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, cubic: int, a: float, b: float) -> float:
     """The end of the interval from a to b of a step in which all that is watched is told by its values at both ends."""
     v, found = w.places[0], b
     n = v.rows + v.guards
     for part_of in (within.EARLY, within.LATE):
-        _sample(m, h, w, run, x, room, r, a + part_of * (b - a), v.middle, v.middle_rate)
+        _sample(m, h, w, run, x, room, cubic, a + part_of * (b - a), v.middle, v.middle_rate)
         for e in range(n + v.many):
             k = _entry(w, e)
             cause = cause_of(w, k)
@@ -270,12 +300,12 @@ def _narrowed(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array, 
 
 @helper
 def _sample(
-    m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, r: Array, theta: float, value: int, rate: int
+    m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, cubic: int, theta: float, value: int, rate: int
 ) -> None:
     """Write all that is watched within a step, but reactions, to places in w.real."""
     v = w.places[0]
     n = v.rows + v.guards
-    t = within.place(run, x, r, theta, room)
+    t = within.place(run, x, room, cubic, theta)
     values_at(m, h, w, t, room.errors[0], room.errors[1], part(w.real, value, n), part(w.real, rate, n), False)
     if v.many:
         gaps.sample(m, w, t, room.errors[0], room.errors[1], value, rate)
@@ -331,7 +361,7 @@ def _turn_guards(w: Any) -> None:
     v = w.places[0]
     sign, value = part(w.whole, v.sign, v.guards), part(w.real, v.value, v.rows + v.guards)
     for k in range(v.guards):
-        if value[v.rows + k] < -w.real[v.least + v.rows + k]:
+        if value[v.rows + k] < -within.least(w, v.rows + k):
             sign[k] = -sign[k]
             value[v.rows + k] = -value[v.rows + k]
             w.real[v.rate + v.rows + k] = -w.real[v.rate + v.rows + k]
@@ -350,7 +380,7 @@ def counts(w: Any, k: int) -> bool:
 @helper
 def _is_crossed(w: Any, k: int) -> bool:
     v = w.places[0]
-    value, least = w.real[v.value + k], w.real[v.least + k]
+    value, least = w.real[v.value + k], within.least(w, k)
     if w.real[v.value0 + k] == NEVER and cause_of(w, k) in (CLOSED, STUCK):
         return False
     return bool(value < -least and counts(w, k))
@@ -387,17 +417,12 @@ def _may_dip(w: Any, k: int, h: float) -> bool:
     return bool(lowest < DIPS * min(a, b))
 
 
-@inlined
-def _polynomial(run: Any, room: Room) -> Array:
-    return room.wide if run.across else room.polynomial
-
-
 @helper
 def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k: int, forces: bool) -> float:
     """The value of entry k within the step; its rate is in `rate`."""
     v, y, dy = w.places[0], room.errors[0], room.errors[1]
     n = v.rows + v.guards
-    t = within.place(run, x, _polynomial(run, room), theta, room)
+    t = within.place(run, x, room, 0, theta)
     if gaps.is_gap(w, k):
         return gaps.at(m, w, t, y, dy, k)
     if forces:
@@ -431,7 +456,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     while a < 1.0 and first == NEVER:
         b = a + width if a + width < 1.0 - 1e-9 else 1.0
         if b < 1.0:
-            _sample(m, h, w, run, x, room, _polynomial(run, room), b, v.value, v.rate)
+            _sample(m, h, w, run, x, room, 0, b, v.value, v.rate)
         else:
             copy(value1, value)
             copy(rate1, rate)
@@ -439,7 +464,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
                 turned = float(sign[k] * sign0[k]) if sign0[k] != 0 else 1.0
                 value[v.rows + k] *= turned
                 rate[v.rows + k] *= turned
-        end = _narrowed(m, h, w, run, x, room, _polynomial(run, room), a, b)
+        end = _narrowed(m, h, w, run, x, room, 0, a, b)
         if end < b and width > within.NARROWEST:
             width = max(end - a, within.NARROWEST)
             continue
@@ -453,7 +478,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         first = _first(m, h, w, run, x, room, a, b)
         if first == NEVER:
             if b < 1.0:
-                _sample(m, h, w, run, x, room, _polynomial(run, room), b, v.value, v.rate)
+                _sample(m, h, w, run, x, room, 0, b, v.value, v.rate)
             _turn_guards(w)
             copy(value, value0)
             copy(rate, rate0)
@@ -508,12 +533,12 @@ def _first(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, start: float,
         for k in range(v.guards):
             w.whole[v.sign + k] = w.whole[v.sign0 + k]
     for k in range(v.rows, n):  # guards that are below 0 there, and above it again where the interval would have ended
-        if start < first < NEVER and not crossed[k] and counts(w, k):
-            if _at(m, h, w, run, x, room, first, k, False) < 0.0:
-                crossed[k] = CROSSED
-                when[k] = _root(m, h, w, run, x, room, k, False, CROSSED, start, first)
-                if when[k] < first and crossed[k] != POLE:
-                    first, which = when[k], k
+        sought = start < first < NEVER and not crossed[k] and counts(w, k)
+        if sought and _at(m, h, w, run, x, room, first, k, False) < -within.least(w, k):
+            crossed[k] = CROSSED
+            when[k] = _root(m, h, w, run, x, room, k, False, CROSSED, start, first)
+            if when[k] < first and crossed[k] != POLE:
+                first, which = when[k], k
     span = AT_ONCE * max(1.0, abs(run.t)) / run.h
     for a in range(n + v.many):
         k = _entry(w, a)
@@ -544,7 +569,7 @@ def _root(
     A guard that changes its sign at a pole is marked as such in `crossed`.
     """
     v = w.places[0]
-    a, b, least, turn = start, end, w.real[v.least + k], -1.0 if seen == RETURNED else 1.0
+    a, b, least, turn = start, end, within.least(w, k), -1.0 if seen == RETURNED else 1.0
     high = w.real[v.value0 + k]
     if seen != CROSSED:  # the least value is where the rate is 0
         for _ in range(50):

@@ -40,7 +40,7 @@ def spread_least(h: Any, w: Any, lam: Array) -> None:
             equal[many] = i
             many += 1
     v.equals = count = pick(W, rho2, equal, many, F, y)
-    if count == many or count == 0:
+    if count in (0, many):
         return
     A, acts = square(w.real, v.A, count, count), part(w.real, v.b, count)
     for k in range(count):

@@ -266,15 +266,16 @@ def _again(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> in
 @inlined
 def _look_into(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     """Ask whether the ends of a step tell what is in it; where a polynomial takes evaluations, a cubic is asked."""
-    rule = method.rule
-    if run.across or run.near or rule.stages <= rule.last + 1 or rule.implicit:
+    rule, status = method.rule, OK
+    cubic = int(not (run.across or run.near or rule.implicit or rule.stages <= rule.last + 1))
+    if cubic:
+        told = within.sketch(method.tableau.c, rule.last, run.h, x, room)
+    else:
         status = shared_dense(method, m, run, x, room)
-        if status == OK:
-            events.is_told(m, h, w, run, x, room, room.wide if run.across else room.polynomial)
-        return int(status)
-    if within.sketch(method.tableau.c, rule.last, run.h, x, room):
-        events.is_told(m, h, w, run, x, room, room.polynomial[:3])
-    return OK
+        told = status == OK
+    if told:
+        events.is_told(m, h, w, run, x, room, cubic)
+    return int(status)
 
 
 @inlined

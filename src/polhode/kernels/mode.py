@@ -35,6 +35,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # gaps that are not wired; where a step starts and where it was looked at last
     "value0": ("rows +guards +gaps",), "rate0": ("rows +guards +gaps",), "value": ("rows +guards +gaps",),
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
+    # what rounding of the state makes of guards
+    "noise": ("guards",),
     # the same where the step ends, and at a place in between
     "value1": ("rows +guards +gaps",), "rate1": ("rows +guards +gaps",), "least1": ("rows +guards +gaps",),
     "middle": ("rows +guards +gaps",), "middle_rate": ("rows +guards +gaps",),
