@@ -238,7 +238,7 @@ def _turn_guards(w: Any) -> None:
     v = w.places[0]
     sign, value = part(w.whole, v.sign, v.guards), part(w.real, v.value, v.rows + v.guards)
     for k in range(v.guards):
-        if value[v.rows + k] < 0.0:
+        if value[v.rows + k] < -w.real[v.least + v.rows + k]:
             sign[k] = -sign[k]
             value[v.rows + k] = -value[v.rows + k]
             w.real[v.rate + v.rows + k] = -w.real[v.rate + v.rows + k]

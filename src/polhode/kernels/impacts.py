@@ -35,7 +35,7 @@ from .views import part, square
 Array = np.ndarray
 
 ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
-NEARLY = 1e-6  # of what is slow
+NEARLY = 1e-6  # of what is slow; of the friction that could just stop what jams
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
@@ -56,6 +56,11 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
         if not meets:
             return
         _strike(h, w, t, u)
+        struck = False
+        for i in range(s.rows):
+            struck = struck or w.real[v.total + i] != 0.0
+        if not struck and not wedge(h, w, u):  # friction jams what hardly approaches
+            return
 
 
 @helper
@@ -191,19 +196,20 @@ def apply_impulses(h: Any, w: Any, lam: Array, u: Array) -> None:
 
 
 @helper
-def unseen(h: Any, i: int, pressed: float) -> float:
+def unseen(h: Any, w: Any, i: int) -> float:
     """The speed with which a row that is pressed leaves, at most, to be back before it can be seen."""
-    return float(np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[h.places[0].reach2 + i])))
+    pressed = max(w.real[w.places[0].pressed + i], 0.0)
+    return float(np.sqrt(2.0 * pressed * REST * np.sqrt(h.real[h.places[0].reach2 + i])))
 
 
 @helper
 def _bounce(h: Any, w: Any, i: int, speed: float, t: float) -> float:
     """The restitution of a row that meets with a speed; 0 where that is too low a bounce, and when it rests then."""
     v = w.places[0]
-    e, pressed = w.real[v.restitution + i], -w.real[v.r + i]
+    e, pressed = w.real[v.restitution + i], w.real[v.pressed + i]
     if not e > 0.0:
         return 0.0
-    if e * speed < unseen(h, i, pressed):
+    if e * speed < unseen(h, w, i):
         if e < 1.0:
             w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * speed / (pressed * (1.0 - e)))
         return 0.0
@@ -241,7 +247,7 @@ def wedge(h: Any, w: Any, u: Array) -> bool:
             return False
         if w.whole[v.sizes + a] > 0:
             pull = found[a] * found[a] + (found[a + 1] * found[a + 1] if w.whole[v.sizes + a] == 2 else 0.0)
-            if np.sqrt(pull) > w.real[v.mu + a] * found[ofs[a]]:
+            if np.sqrt(pull) > (1.0 + NEARLY) * w.real[v.mu + a] * found[ofs[a]]:
                 return False
             moved = moved or pull > 0.0
     if not moved:

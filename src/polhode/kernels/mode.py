@@ -46,6 +46,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
     # where nothing reacts: D^-1 L^-1 b of the speeds, and the accelerations of all rows
     "g": ("n",), "r": ("rows",),
+    # by what acceleration a row is pressed beside those that held before an event
+    "pressed": ("rows",),
     # a rate of change
     "rate_room": ("entries",),
     # gaps that are not wired, see `gaps`: their numbers, and where they are due in the heaps of their pairs; of each
