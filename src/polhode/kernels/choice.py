@@ -23,7 +23,7 @@ from .gathering import add, moves, slow, solve_rows
 from .impacts import unseen, wedge
 from .kernel import helper
 from .machine import LAWS, OK
-from .mode import EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
+from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
 from .responses import factor as factor_at
 from .views import part, square
@@ -34,6 +34,8 @@ JAMMED = 21  # there is no mode
 MOVING = 2e-9  # of accelerations: less is none
 FEW = 4  # contacts and brakes that are tried in every combination
 SHADE = 1e-7  # by which what ended a mode is made to go on
+DARKEST = 1e-3  # the most, where events repeat
+PATIENT = 2  # events at one time, after which what ended there is not chosen again
 
 
 @helper
@@ -51,6 +53,30 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         if attempt == 2 or not wedge(h, w, u):
             break
     return JAMMED
+
+
+@helper
+def remember(w: Any, t: float) -> None:
+    """Note which states of rows ended at this time, so that they are not chosen again without end."""
+    v = w.places[0]
+    crossed, ended = part(w.whole, v.crossed, v.rows), part(w.whole, v.ended, v.rows)
+    same = t - w.real[v.latest] <= 4e-15 * max(1.0, abs(t)) and t >= w.real[v.latest]
+    v.repeats = v.repeats + 1 if same else 0
+    w.real[v.latest] = t
+    for i in range(v.rows):
+        if not same:
+            ended[i] = 0
+        if crossed[i] == CLOSED:
+            ended[i] |= few_modes.OPEN
+        elif crossed[i] in (OPENED, SLIPPED):
+            ended[i] |= few_modes.HELD
+        elif crossed[i] == STUCK:
+            ended[i] |= few_modes.SLIP_PLUS if w.real[v.slip + i] > 0.0 else few_modes.SLIP_MINUS
+
+
+@helper
+def _repeats(w: Any) -> bool:
+    return bool(w.places[0].repeats >= PATIENT)
 
 
 @helper
@@ -134,7 +160,7 @@ def _are_few(w: Any, many: int) -> bool:
 def _stays(h: Any, w: Any, i: int) -> bool:
     """Whether a row that touches is still, or leaves so slowly that it is back before it can be seen."""
     psi = h.real[h.places[0].psi + i]
-    return bool(abs(psi) <= slow(h, i) or (psi > 0.0 and psi < unseen(h, w, i)))
+    return bool(abs(psi) <= slow(h, i) or (psi > 0.0 and psi < unseen(h, w, i) and not _repeats(w)))
 
 
 @helper
@@ -186,16 +212,21 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     # what ended a mode is made to go on
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
     crossed = part(w.whole, v.crossed, rows)
-    shade = SHADE * max(most, _fastest(h, w, every))
+    dark = min(SHADE * 2.0 ** max(v.repeats - PATIENT, 0), DARKEST)
+    shade = dark * max(most, _fastest(h, w, every))
     for a in range(many):
         if crossed[which[a]] == OPENED:  # at a pole of its reaction, where friction jams, it does not leave
             b[a] = shade + (abs(b[a]) if many == 1 and abs(b[a]) <= 10.0 * shade else b[a])
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:
-            mu_s[a] *= 1.0 - SHADE
+            mu_s[a] *= 1.0 - dark
+        if kinds[a] == TANGENT and crossed[first] == STUCK and _repeats(w):
+            mu_s[a] *= 1.0 + dark
     states = part(w.whole, v.states, many)
     if few:
-        solutions = _few(h, w, A, b, many, few_modes.ANY)
+        solutions = _few(h, w, A, b, many, few_modes.ANY, _repeats(w))
+        if solutions == 0 and _repeats(w):
+            solutions = _few(h, w, A, b, many, few_modes.ANY, False)
         if not _all_hold(states) and _moves_on(h, w, A, b, many) == 0.0:  # with other forces, where rows repeat
             solutions = max(solutions, 1)
             for a in range(many):
@@ -222,8 +253,11 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
 
 @helper
-def _few(h: Any, w: Any, A: Array, b: Array, many: int, may: int) -> int:
-    """All modes of few rows, tried one by one, of the states that rows may have."""
+def _few(h: Any, w: Any, A: Array, b: Array, many: int, may: int, new: bool) -> int:
+    """All modes of few rows, tried one by one, of the states that rows may have.
+
+    new : without those that ended at this time
+    """
     v = w.places[0]
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
     mu, mu_s, found = part(w.real, v.mu, many), part(w.real, v.mu_s, many), part(w.real, v.found, many)
@@ -231,6 +265,9 @@ def _few(h: Any, w: Any, A: Array, b: Array, many: int, may: int) -> int:
     still = _fastest(h, w, many)
     for a in range(many):
         allowed[a], found[a], still = may, 0.0, max(still, abs(b[a]))
+        i = w.whole[v.which + a]
+        if new:
+            allowed[a] &= ~w.whole[v.ended + (i if kinds[a] == UNILATERAL or w.whole[v.size + i] > 0 else i - 1)]
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
     return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, MOVING * still, room, ints))
 
@@ -375,6 +412,6 @@ def _moving(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
         warm[v.warm + which[a]] = found[a]
     if _fast(h, w, A, b, many) == 0.0:
         return 0.0
-    if _are_few(w, many) and _few(h, w, A, b, many, few_modes.HELD) > 0 and _all_hold(part(w.whole, v.states, many)):
+    if _are_few(w, many) and _few(h, w, A, b, many, few_modes.HELD, False) > 0 and _all_hold(part(w.whole, v.states, many)):
         return 0.0
     return _moves_on(h, w, A, b, many)

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from .condense import complete, condense
+from .condense import backward, complete, condense, forward, pick
 from .gathering import gather, slow, solve_rows
 from .kernel import helper
 from .linear import factor, solve
-from .mode import CLOSED, UNILATERAL
+from .mode import CLOSED, HELD, STUCK, UNILATERAL
 from .sliding import spread
 from .stepping import copy, fill
 from .views import part, square
@@ -36,6 +36,7 @@ Array = np.ndarray
 
 ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
 NEARLY = 1e-6  # of what is slow; of the friction that could just stop what jams
+CREEP = 1e3  # of what is slow: a slide that passed 0 along its direction, and is no faster, has stopped
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
@@ -61,6 +62,49 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
             struck = struck or w.real[v.total + i] != 0.0
         if not struck and not wedge(h, w, u):  # friction jams what hardly approaches
             return
+
+
+@helper
+def stop_creeping(h: Any, w: Any, u: Array) -> None:
+    """Stop slides that passed 0 along their direction, but for a creep that is left where that turns in the plane."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    psi, size = part(h.real, s.psi, rows), part(w.whole, v.size, rows)
+    which, lam, many, creeps = part(w.whole, v.which, rows), part(w.real, v.lam, rows), 0, False
+    for i in range(rows):
+        stays = w.whole[v.mode + i] == HELD and abs(psi[i]) <= slow(h, i) and w.whole[v.crossed + i] == 0
+        if stays and (w.whole[v.kind + i] != UNILATERAL or w.whole[v.closed + i]):
+            which[many] = i
+            many += 1
+    for i in range(rows):
+        if size[i] > 0 and w.whole[v.crossed + i] == STUCK:
+            fast = 0.0
+            for k in range(i, i + size[i]):
+                fast = max(fast, abs(psi[k]))
+            if fast > 0.0 and fast <= CREEP * slow(h, i):
+                creeps = True
+                for k in range(i, i + size[i]):
+                    which[many] = k
+                    many += 1
+    if not creeps:
+        return
+    W, F = square(h.real, s.W, rows, rows), square(w.real, v.X, rows, rows)
+    b, du = part(w.real, v.b, rows), part(h.real, s.trial, s.n)
+    many = pick(W, part(h.real, s.rho2, rows), which, many, F, b)
+    for a in range(many):
+        b[a] = -psi[which[a]]
+    forward(F, many, b)
+    backward(F, many, b)
+    fill(lam, 0.0)
+    for a in range(many):
+        lam[which[a]] = b[a]
+    fill(du, 0.0)
+    spread(h, lam, du)
+    for j in range(s.n):
+        u[j] += du[j]
+    for i in range(rows):
+        for k in range(rows):
+            psi[i] += W[i, k] * lam[k]
 
 
 @helper

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from polhode.graph import Expr, as_expr, sqrt, substitute, symbol
+from polhode.graph import Expr, as_expr, free_symbols, select, sqrt, substitute, symbol
 from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Rope, Stop
 
 from .constraints import (
@@ -118,8 +118,16 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
         yield from ((row, Law()) for row in _latched(kin, c))
     else:
         capacity = c.capacity if isinstance(c, Brake | Clutch) else None
-        law = Law() if capacity is None else Law(kind=TANGENT, size=1, bound=capacity, grip=capacity)
+        law = Law()
+        if capacity is not None:
+            most = _at_least_0(capacity)
+            law = Law(kind=TANGENT, size=1, bound=most, grip=most)
         yield from ((row, law) for row in rows_of(kin, c))
+
+
+def _at_least_0(e: Expr) -> Expr:
+    """What bounds a reaction; a capacity that falls below 0 has none."""
+    return select(e < 0, 0, e) if free_symbols(e) else e
 
 
 def _unilateral(c: Stop | Rope | Contact) -> Law:
