@@ -412,6 +412,10 @@ def _moving(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
         warm[v.warm + which[a]] = found[a]
     if _fast(h, w, A, b, many) == 0.0:
         return 0.0
-    if _are_few(w, many) and _few(h, w, A, b, many, few_modes.HELD, False) > 0 and _all_hold(part(w.whole, v.states, many)):
+    if (
+        _are_few(w, many)
+        and _few(h, w, A, b, many, few_modes.HELD, False) > 0
+        and _all_hold(part(w.whole, v.states, many))
+    ):
         return 0.0
     return _moves_on(h, w, A, b, many)

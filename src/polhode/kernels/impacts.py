@@ -37,6 +37,7 @@ Array = np.ndarray
 ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
 NEARLY = 1e-6  # of what is slow; of the friction that could just stop what jams
 CREEP = 1e3  # of what is slow: a slide that passed 0 along its direction, and is no faster, has stopped
+EASY = 1e-6  # of what a row could have in W, and has left beside others where it is stopped so
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
@@ -81,7 +82,7 @@ def stop_creeping(h: Any, w: Any, u: Array) -> None:
             fast = 0.0
             for k in range(i, i + size[i]):
                 fast = max(fast, abs(psi[k]))
-            if fast > 0.0 and fast <= CREEP * slow(h, i):
+            if slow(h, i) < fast <= CREEP * slow(h, i):
                 creeps = True
                 for k in range(i, i + size[i]):
                     which[many] = k
@@ -90,8 +91,11 @@ def stop_creeping(h: Any, w: Any, u: Array) -> None:
         return
     W, F = square(h.real, s.W, rows, rows), square(w.real, v.X, rows, rows)
     b, du = part(w.real, v.b, rows), part(h.real, s.trial, s.n)
-    many = pick(W, part(h.real, s.rho2, rows), which, many, F, b)
+    rho2 = part(h.real, s.rho2, rows)
+    many = pick(W, rho2, which, many, F, b)
     for a in range(many):
+        if F[a, a] * F[a, a] * EASY * rho2[which[a]] > 1.0:  # near a dead point, where that would stop others
+            return
         b[a] = -psi[which[a]]
     forward(F, many, b)
     backward(F, many, b)
