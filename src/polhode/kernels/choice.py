@@ -220,6 +220,7 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:
             mu_s[a] *= 1.0 - dark
+            w.real[v.mu + a] = min(w.real[v.mu + a], mu_s[a])  # so that it slips where it no longer sticks
         if kinds[a] == TANGENT and crossed[first] == STUCK and _repeats(w):
             mu_s[a] *= 1.0 + dark
     states = part(w.whole, v.states, many)
