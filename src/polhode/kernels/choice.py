@@ -23,7 +23,7 @@ from .gathering import add, moves, slow, solve_rows
 from .impacts import unseen, wedge
 from .kernel import helper
 from .machine import LAWS, OK
-from .mode import EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, TANGENT, UNILATERAL
+from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
 from .responses import factor as factor_at
 from .views import part, square
@@ -34,6 +34,8 @@ JAMMED = 21  # there is no mode
 MOVING = 2e-9  # of accelerations: less is none
 FEW = 4  # contacts and brakes that are tried in every combination
 SHADE = 1e-7  # by which what ended a mode is made to go on
+DARKEST = 1e-3  # the most, where events repeat
+PATIENT = 2  # events at one time, after which what ended there is not chosen again
 
 
 @helper
@@ -51,6 +53,30 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         if attempt == 2 or not wedge(h, w, u):
             break
     return JAMMED
+
+
+@helper
+def remember(w: Any, t: float) -> None:
+    """Note which states of rows ended at this time, so that they are not chosen again without end."""
+    v = w.places[0]
+    crossed, ended = part(w.whole, v.crossed, v.rows), part(w.whole, v.ended, v.rows)
+    same = t - w.real[v.latest] <= 4e-15 * max(1.0, abs(t)) and t >= w.real[v.latest]
+    v.repeats = v.repeats + 1 if same else 0
+    w.real[v.latest] = t
+    for i in range(v.rows):
+        if not same:
+            ended[i] = 0
+        if crossed[i] == CLOSED:
+            ended[i] |= few_modes.OPEN
+        elif crossed[i] in (OPENED, SLIPPED):
+            ended[i] |= few_modes.HELD
+        elif crossed[i] == STUCK:
+            ended[i] |= few_modes.SLIP_PLUS if w.real[v.slip + i] > 0.0 else few_modes.SLIP_MINUS
+
+
+@helper
+def _repeats(w: Any) -> bool:
+    return bool(w.places[0].repeats >= PATIENT)
 
 
 @helper
@@ -133,8 +159,8 @@ def _are_few(w: Any, many: int) -> bool:
 @helper
 def _stays(h: Any, w: Any, i: int) -> bool:
     """Whether a row that touches is still, or leaves so slowly that it is back before it can be seen."""
-    psi, pressed = h.real[h.places[0].psi + i], -w.real[w.places[0].r + i]
-    return bool(abs(psi) <= slow(h, i) or (psi > 0.0 and psi < unseen(h, i, pressed)))
+    psi = h.real[h.places[0].psi + i]
+    return bool(abs(psi) <= slow(h, i) or (psi > 0.0 and psi < unseen(h, w, i) and not _repeats(w)))
 
 
 @helper
@@ -186,21 +212,28 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     # what ended a mode is made to go on
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
     crossed = part(w.whole, v.crossed, rows)
+    dark = min(SHADE * 2.0 ** max(v.repeats - PATIENT, 0), DARKEST)
+    shade = dark * max(most, _fastest(h, w, every))
     for a in range(many):
-        if crossed[which[a]] == OPENED:
-            b[a] = SHADE * max(most, _fastest(w, every)) + (abs(b[a]) if many == 1 else b[a])
+        if crossed[which[a]] == OPENED:  # at a pole of its reaction, where friction jams, it does not leave
+            b[a] = shade + (abs(b[a]) if many == 1 and abs(b[a]) <= 10.0 * shade else b[a])
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:
-            mu_s[a] *= 1.0 - SHADE
+            mu_s[a] *= 1.0 - dark
+            w.real[v.mu + a] = min(w.real[v.mu + a], mu_s[a])  # so that it slips where it no longer sticks
+        if kinds[a] == TANGENT and crossed[first] == STUCK and _repeats(w):
+            mu_s[a] *= 1.0 + dark
     states = part(w.whole, v.states, many)
     if few:
-        solutions = _few(w, A, b, many, few_modes.ANY)
-        if not _all_hold(states) and _moves_on(w, A, b, many) == 0.0:  # with other forces, where rows repeat
+        solutions = _few(h, w, A, b, many, few_modes.ANY, _repeats(w))
+        if solutions == 0 and _repeats(w):
+            solutions = _few(h, w, A, b, many, few_modes.ANY, False)
+        if not _all_hold(states) and _moves_on(h, w, A, b, many) == 0.0:  # with other forces, where rows repeat
             solutions = max(solutions, 1)
             for a in range(many):
                 states[a] = few_modes.HELD
     else:
-        solutions = _many(w, A, b, many)
+        solutions = _many(h, w, A, b, many)
     for a in range(many):
         i = which[a]
         if states[a] == few_modes.OPEN:
@@ -221,15 +254,21 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
 
 @helper
-def _few(w: Any, A: Array, b: Array, many: int, may: int) -> int:
-    """All modes of few rows, tried one by one, of the states that rows may have."""
+def _few(h: Any, w: Any, A: Array, b: Array, many: int, may: int, new: bool) -> int:
+    """All modes of few rows, tried one by one, of the states that rows may have.
+
+    new : without those that ended at this time
+    """
     v = w.places[0]
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
     mu, mu_s, found = part(w.real, v.mu, many), part(w.real, v.mu_s, many), part(w.real, v.found, many)
     states, allowed = part(w.whole, v.states, many), part(w.whole, v.allowed, many)
-    still = _fastest(w, many)
+    still = _fastest(h, w, many)
     for a in range(many):
         allowed[a], found[a], still = may, 0.0, max(still, abs(b[a]))
+        i = w.whole[v.which + a]
+        if new:
+            allowed[a] &= ~w.whole[v.ended + (i if kinds[a] == UNILATERAL or w.whole[v.size + i] > 0 else i - 1)]
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
     return int(few_modes.modes(A, b, kinds, sizes, ofs, mu, mu_s, states, allowed, found, MOVING * still, room, ints))
 
@@ -243,20 +282,20 @@ def _all_hold(states: Array) -> bool:
 
 
 @helper
-def _moves_on(w: Any, A: Array, b: Array, many: int) -> float:
+def _moves_on(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
     """Look for reactions, from none: see `_fast`."""
     found = part(w.real, w.places[0].found, many)
     for a in range(many):
         found[a] = 0.0
     solve_rows(w, A, b, many)
-    return _fast(w, A, b, many)
+    return _fast(h, w, A, b, many)
 
 
 @helper
-def _fast(w: Any, A: Array, b: Array, many: int) -> float:
+def _fast(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
     """The acceleration above which a row moves by the reactions found, where one does; else 0. All are in `c`."""
     found, left = part(w.real, w.places[0].found, many), part(w.real, w.places[0].c, many)
-    moving = MOVING * max(_left(A, b, found, left), _fastest(w, many))
+    moving = MOVING * max(_left(A, b, found, left), _fastest(h, w, many))
     for a in range(many):
         if abs(left[a]) > moving:
             return moving
@@ -264,7 +303,7 @@ def _fast(w: Any, A: Array, b: Array, many: int) -> float:
 
 
 @helper
-def _many(w: Any, A: Array, b: Array, many: int) -> int:
+def _many(h: Any, w: Any, A: Array, b: Array, many: int) -> int:
     """One mode, from reactions that satisfy all laws; 0 where none was found."""
     v = w.places[0]
     kinds, sizes, states = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.states, many)
@@ -274,7 +313,7 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
         found[a] = 0.0
     if solve_rows(w, A, b, many) != lcp.SOLVED:
         return 0
-    moving = MOVING * max(_left(A, b, found, part(w.real, v.c, many)), _fastest(w, many))
+    moving = MOVING * max(_left(A, b, found, part(w.real, v.c, many)), _fastest(h, w, many))
     for a in range(many):
         if kinds[a] == UNILATERAL:
             states[a] = few_modes.OPEN if w.real[v.c + a] > moving else few_modes.HELD
@@ -288,14 +327,28 @@ def _many(w: Any, A: Array, b: Array, many: int) -> int:
 
 
 @helper
-def _fastest(w: Any, many: int) -> float:
-    """The largest acceleration that a row of the problem has where nothing reacts, before others take it up."""
+def _fastest(h: Any, w: Any, many: int) -> float:
+    """The largest acceleration that forces give to a row of the problem where nothing reacts, before any cancel.
+
+    So there is a size to compare with also where all is at rest beside its ground: what falls with a plate that falls.
+    """
     v, most = w.places[0], 0.0
     for a in range(many):
-        most = max(most, abs(w.real[v.r + w.whole[v.which + a]]))
+        most = max(most, _given(h, w, w.whole[v.which + a]))
     for k in range(v.equals):
-        most = max(most, abs(w.real[v.r + w.whole[v.equal + k]]))
+        most = max(most, _given(h, w, w.whole[v.equal + k]))
     return most
+
+
+@helper
+def _given(h: Any, w: Any, i: int) -> float:
+    """|gamma| + |J M^-1| |b| of a row, by the factors at hand."""
+    s, v = h.places[0], w.places[0]
+    total = abs(h.real[s.f_gamma + i])
+    for e in range(h.whole[s.b_start + i], h.whole[s.b_start + i + 1]):
+        j = h.whole[s.b_index + e]
+        total += abs(h.real[s.B + e] * w.real[v.g + j] * h.real[s.pivots + j])
+    return float(total)
 
 
 @helper
@@ -337,7 +390,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
             many = _add_set(h, w, many, normals, i)
     _prepared(h, w, many, _add_slides(h, w, many))
     A, b = square(w.real, v.X, many, many), part(w.real, v.b, many)
-    moving, left = _moving(w, A, b, many), part(w.real, v.c, many)
+    moving, left = _moving(h, w, A, b, many), part(w.real, v.c, many)
     for a in range(many):
         i = which[a]
         owner = i if kind[i] == UNILATERAL or size[i] > 0 else i - 1
@@ -346,7 +399,7 @@ def examine(h: Any, w: Any, value: Array) -> None:
 
 
 @helper
-def _moving(w: Any, A: Array, b: Array, many: int) -> float:
+def _moving(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
     """The acceleration above which rows move, where not all can stay as they are; else 0. Theirs are in `c`.
 
     It is asked as it is where a mode is chosen: what is said to go on here must go on there.
@@ -358,8 +411,12 @@ def _moving(w: Any, A: Array, b: Array, many: int) -> float:
     solve_rows(w, A, b, many)
     for a in range(many):
         warm[v.warm + which[a]] = found[a]
-    if _fast(w, A, b, many) == 0.0:
+    if _fast(h, w, A, b, many) == 0.0:
         return 0.0
-    if _are_few(w, many) and _few(w, A, b, many, few_modes.HELD) > 0 and _all_hold(part(w.whole, v.states, many)):
+    if (
+        _are_few(w, many)
+        and _few(h, w, A, b, many, few_modes.HELD, False) > 0
+        and _all_hold(part(w.whole, v.states, many))
+    ):
         return 0.0
-    return _moves_on(w, A, b, many)
+    return _moves_on(h, w, A, b, many)

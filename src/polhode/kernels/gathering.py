@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import complementarity as lcp
-from .condense import pick
+from .condense import forward, pick
 from .kernel import helper, inlined
 from .mode import CLOSED, EQUAL, HELD, TANGENT, UNILATERAL
 from .views import part, square
@@ -53,6 +53,7 @@ def touching(h: Any, w: Any) -> None:
         part(w.whole, v.equal, s.rows),
     )
     phi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.reach2, s.held)
+    _press(h, w)
     many = 0
     for i in range(s.rows):
         touches = phi[i] <= TOUCH * np.sqrt(reach2[i]) or w.whole[v.crossed + i] == CLOSED
@@ -62,6 +63,36 @@ def touching(h: Any, w: Any) -> None:
             many += 1
     W, rho2 = square(h.real, s.W, s.rows, s.rows), part(h.real, s.rho2, s.rows)
     v.equals = pick(W, rho2, equal, many, square(w.real, v.F, s.rows, s.rows), part(w.real, v.y, s.rows))
+
+
+@helper
+def _press(h: Any, w: Any) -> None:
+    """Write by what acceleration each row is pressed, beside the others that held up to now.
+
+    Plates that are locked, prescribed or that lie on others do not fall with what falls on them.
+    """
+    s, v = h.places[0], w.places[0]
+    rows, held = s.rows, part(w.whole, v.which, s.rows)
+    psi, r, pressed = part(h.real, s.psi, rows), part(w.real, v.r, rows), part(w.real, v.pressed, rows)
+    W, F, y = square(h.real, s.W, rows, rows), square(w.real, v.F, rows, rows), part(w.real, v.y, rows)
+    room, many = part(w.real, v.X, rows), 0
+    for i in range(rows):
+        still = w.whole[v.kind + i] == EQUAL or (w.whole[v.crossed + i] == 0 and abs(psi[i]) <= slow(h, i))
+        if w.whole[v.mode + i] == HELD and still:
+            held[many] = i
+            many += 1
+    count = pick(W, part(h.real, s.rho2, rows), held, many, F, room)
+    for k in range(count):
+        y[k] = r[held[k]]
+    forward(F, count, y)
+    for i in range(rows):
+        pressed[i] = -r[i]
+        if w.whole[v.kind + i] == UNILATERAL and w.whole[v.mode + i] != HELD:
+            for k in range(count):
+                room[k] = W[i, held[k]]
+            forward(F, count, room)
+            for k in range(count):
+                pressed[i] += room[k] * y[k]
 
 
 @helper

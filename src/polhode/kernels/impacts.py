@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from .condense import complete, condense
+from .condense import backward, complete, condense, forward, pick
 from .gathering import gather, slow, solve_rows
 from .kernel import helper
 from .linear import factor, solve
-from .mode import CLOSED, UNILATERAL
+from .mode import CLOSED, HELD, STUCK, UNILATERAL
 from .sliding import spread
 from .stepping import copy, fill
 from .views import part, square
@@ -35,7 +35,9 @@ from .views import part, square
 Array = np.ndarray
 
 ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
-NEARLY = 1e-6  # of what is slow
+NEARLY = 1e-6  # of what is slow; of the friction that could just stop what jams
+CREEP = 1e3  # of what is slow: a slide that passed 0 along its direction, and is no faster, has stopped
+EASY = 1e-6  # of what a row could have in W, and has left beside others where it is stopped so
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
@@ -56,6 +58,57 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
         if not meets:
             return
         _strike(h, w, t, u)
+        struck = False
+        for i in range(s.rows):
+            struck = struck or w.real[v.total + i] != 0.0
+        if not struck and not wedge(h, w, u):  # friction jams what hardly approaches
+            return
+
+
+@helper
+def stop_creeping(h: Any, w: Any, u: Array) -> None:
+    """Stop slides that passed 0 along their direction, but for a creep that is left where that turns in the plane."""
+    s, v = h.places[0], w.places[0]
+    rows = s.rows
+    psi, size = part(h.real, s.psi, rows), part(w.whole, v.size, rows)
+    which, lam, many, creeps = part(w.whole, v.which, rows), part(w.real, v.lam, rows), 0, False
+    for i in range(rows):
+        stays = w.whole[v.mode + i] == HELD and abs(psi[i]) <= slow(h, i) and w.whole[v.crossed + i] == 0
+        if stays and (w.whole[v.kind + i] != UNILATERAL or w.whole[v.closed + i]):
+            which[many] = i
+            many += 1
+    for i in range(rows):
+        if size[i] > 0 and w.whole[v.crossed + i] == STUCK:
+            fast = 0.0
+            for k in range(i, i + size[i]):
+                fast = max(fast, abs(psi[k]))
+            if slow(h, i) < fast <= CREEP * slow(h, i):
+                creeps = True
+                for k in range(i, i + size[i]):
+                    which[many] = k
+                    many += 1
+    if not creeps:
+        return
+    W, F = square(h.real, s.W, rows, rows), square(w.real, v.X, rows, rows)
+    b, du = part(w.real, v.b, rows), part(h.real, s.trial, s.n)
+    rho2 = part(h.real, s.rho2, rows)
+    many = pick(W, rho2, which, many, F, b)
+    for a in range(many):
+        if F[a, a] * F[a, a] * EASY * rho2[which[a]] > 1.0:  # near a dead point, where that would stop others
+            return
+        b[a] = -psi[which[a]]
+    forward(F, many, b)
+    backward(F, many, b)
+    fill(lam, 0.0)
+    for a in range(many):
+        lam[which[a]] = b[a]
+    fill(du, 0.0)
+    spread(h, lam, du)
+    for j in range(s.n):
+        u[j] += du[j]
+    for i in range(rows):
+        for k in range(rows):
+            psi[i] += W[i, k] * lam[k]
 
 
 @helper
@@ -191,19 +244,20 @@ def apply_impulses(h: Any, w: Any, lam: Array, u: Array) -> None:
 
 
 @helper
-def unseen(h: Any, i: int, pressed: float) -> float:
+def unseen(h: Any, w: Any, i: int) -> float:
     """The speed with which a row that is pressed leaves, at most, to be back before it can be seen."""
-    return float(np.sqrt(2.0 * max(pressed, 0.0) * REST * np.sqrt(h.real[h.places[0].reach2 + i])))
+    pressed = max(w.real[w.places[0].pressed + i], 0.0)
+    return float(np.sqrt(2.0 * pressed * REST * np.sqrt(h.real[h.places[0].reach2 + i])))
 
 
 @helper
 def _bounce(h: Any, w: Any, i: int, speed: float, t: float) -> float:
     """The restitution of a row that meets with a speed; 0 where that is too low a bounce, and when it rests then."""
     v = w.places[0]
-    e, pressed = w.real[v.restitution + i], -w.real[v.r + i]
+    e, pressed = w.real[v.restitution + i], w.real[v.pressed + i]
     if not e > 0.0:
         return 0.0
-    if e * speed < unseen(h, i, pressed):
+    if e * speed < unseen(h, w, i):
         if e < 1.0:
             w.real[v.rest] = max(w.real[v.rest], t + 2.0 * e * speed / (pressed * (1.0 - e)))
         return 0.0
@@ -241,7 +295,7 @@ def wedge(h: Any, w: Any, u: Array) -> bool:
             return False
         if w.whole[v.sizes + a] > 0:
             pull = found[a] * found[a] + (found[a + 1] * found[a + 1] if w.whole[v.sizes + a] == 2 else 0.0)
-            if np.sqrt(pull) > w.real[v.mu + a] * found[ofs[a]]:
+            if np.sqrt(pull) > (1.0 + NEARLY) * w.real[v.mu + a] * found[ofs[a]]:
                 return False
             moved = moved or pull > 0.0
     if not moved:

@@ -51,6 +51,10 @@ REALS: dict[str, tuple[str, ...]] = {
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
     # where nothing reacts: D^-1 L^-1 b of the speeds, and the accelerations of all rows
     "g": ("n",), "r": ("rows",),
+    # by what acceleration a row is pressed beside those that held before an event
+    "pressed": ("rows",),
+    # the time of the last event
+    "latest": ("1",),
     # a rate of change
     "rate_room": ("entries",),
     # gaps that are not wired, see `gaps`: their numbers, and where they are due in the heaps of their pairs; of each
@@ -81,14 +85,16 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # `waiting` are there; and those that were due in a step
     "gap_kind": ("gaps",), "gap_pair": ("gaps",), "heap": ("gaps",), "pair_start": ("pairs",), "waiting": ("pairs",),
     "near": ("gaps",),
+    # states of rows, as those of few contacts, that ended at the time of the last event
+    "ended": ("rows",),
 }  # fmt: skip
 
 # how many rows slide, and rows that stay equal are independent; where captured values are in p, and the work of
 # friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions
 # were found; whether the state was changed by an event; how many rows that hold are independent; steps of
 # time-stepping whose impulses were not solved for; gaps that were due in a step, whether all were looked at before, and
-# how many may act in the next step of time-stepping
-STATE = "sliding equals captured_at losses event cause several fresh count unsolved many begun ahead".split()
+# how many may act in the next step of time-stepping; how many events there were before at the same time
+STATE = "sliding equals captured_at losses event cause several fresh count unsolved many begun ahead repeats".split()
 
 # causes of an event; STEPPED is one of time-stepping, in which something changed or was struck
 NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START, STEPPED = range(9)

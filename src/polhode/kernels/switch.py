@@ -11,10 +11,10 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from .choice import choose_mode
+from .choice import choose_mode, remember
 from .gathering import touching
 from .hold import evaluate, reacted
-from .impacts import collide
+from .impacts import collide, stop_creeping
 from .kernel import helper, kernel
 from .least import spread_least
 from .machine import CAPTURE, CONTROL, LAWS, OK, SINGULAR
@@ -63,7 +63,9 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
             status = SINGULAR
     if status == OK:
         invoke(m.code[LAWS], m.time, x, m.p, part(w.real, v.bound, 1), m.work)
+        remember(w, t)
         touching(h, w)
+        stop_creeping(h, w, u)
         collide(h, w, t, u)
         status = choose_mode(m, h, w, t, x)
     if status != OK:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from polhode.graph import Expr, Matrix, as_expr, cross, matrix, op_counts, sqrt, substitute, vector, zeros
 from polhode.model import Contact, KnifeEdge, Latch, Loop, Rolling
 
-from .constraints import Constraints, across_of, captured_length
+from .constraints import Constraints, across_of, captured_length, captured_turn
 from .tree import Kinematics
 
 _ZERO = as_expr(0)
@@ -205,7 +205,7 @@ def _loop(kin: Kinematics, loop: Loop | Latch) -> Iterator[tuple[str, Row]]:
         g = B.R @ loop.axis
         g_dot = cross(B.w, g)
         for label, direction in across:
-            f = A.R @ direction
+            f = A.R @ (captured_turn(loop) @ direction if isinstance(loop, Latch) else direction)
             c, c_dot = cross(f, g), cross(cross(A.w, f), g) + cross(f, g_dot)
             yield f"tilt {label}", Row([Action(A, c=c, c_dot=c_dot), Action(B, c=-c, c_dot=-c_dot)], turns)
     elif kind in ("orientation", "slider", "weld"):

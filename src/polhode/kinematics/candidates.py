@@ -14,10 +14,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, substitute, symbol
+from polhode.graph import Expr, as_expr, free_symbols, select, sqrt, substitute, symbol
 from polhode.model import Brake, Clutch, Constraint, Contact, Latch, Rope, Stop
 
-from .constraints import Constraints, Row, apart, captured_length, loop_rows, rows_of, seen_in, stacked, touching_rows
+from .constraints import (
+    Constraints,
+    Row,
+    apart,
+    captured_length,
+    captured_turn,
+    loop_rows,
+    rows_of,
+    seen_in,
+    stacked,
+    touching_rows,
+)
 from .motion import Motion
 from .tree import Kinematics
 
@@ -107,8 +118,16 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
         yield from ((row, Law()) for row in _latched(kin, c))
     else:
         capacity = c.capacity if isinstance(c, Brake | Clutch) else None
-        law = Law() if capacity is None else Law(kind=TANGENT, size=1, bound=capacity, grip=capacity)
+        law = Law()
+        if capacity is not None:
+            most = _at_least_0(capacity)
+            law = Law(kind=TANGENT, size=1, bound=most, grip=most)
         yield from ((row, law) for row in rows_of(kin, c))
+
+
+def _at_least_0(e: Expr) -> Expr:
+    """What bounds a reaction; a capacity that falls below 0 has none."""
+    return select(e < 0, 0, e) if free_symbols(e) else e
 
 
 def _unilateral(c: Stop | Rope | Contact) -> Law:
@@ -116,19 +135,23 @@ def _unilateral(c: Stop | Rope | Contact) -> Law:
 
 
 def _latched(kin: Kinematics, latch: Latch) -> Iterator[Row]:
-    """The rows of a loop, less what they were where the latch engaged."""
-    for row in loop_rows(kin, latch, _captured_turn(latch)):
-        tied = row.label.startswith("turn") or latch.kind == "distance"
+    """The rows of a loop, less what they were where the latch engaged.
+
+    Those of turns and tilts are about the turn since then, so that they are regular wherever it engages.
+    """
+    for row in loop_rows(kin, latch, captured_turn(latch)):
+        tied = _is_about_turn(row) or latch.kind == "distance"
         assert row.phi is not None
         yield row if tied else replace(row, phi=row.phi - _captured_at(latch, row.label))
 
 
+def _is_about_turn(row: Row) -> bool:
+    """Whether a row of a latch is about the turn since it engaged."""
+    return row.label.startswith(("turn", "tilt"))
+
+
 def _captured_at(latch: Latch, label: str) -> Expr:
     return symbol(f"{latch.name}: {label} where it engaged")
-
-
-def _captured_turn(latch: Latch) -> Matrix:
-    return matrix([[symbol(f"{latch.name}: turn {i}{j} where it engaged") for j in "xyz"] for i in "xyz"])
 
 
 def _captured(kin: Kinematics, c: Constraint) -> Iterator[tuple[Expr, Expr]]:
@@ -139,10 +162,11 @@ def _captured(kin: Kinematics, c: Constraint) -> Iterator[tuple[Expr, Expr]]:
     if c.kind == "distance":
         yield captured_length(c), sqrt(d @ d)
         return
-    turn = _captured_turn(c)
-    for row in loop_rows(kin, c, turn):
-        if not row.label.startswith("turn"):
+    turn = captured_turn(c)
+    rows = loop_rows(kin, c, turn)
+    for row in rows:
+        if not _is_about_turn(row):
             assert row.phi is not None
             yield _captured_at(c, row.label), row.phi
-    if c.kind in ("orientation", "slider", "weld"):
+    if any(_is_about_turn(row) for row in rows):
         yield from zip(turn.entries, R.entries, strict=True)

@@ -242,6 +242,7 @@ def loop_rows(kin: Kinematics, loop: Loop | Latch, turned: Matrix | None = None)
     """The rows of a loop; of a latch with the turn from a to b where it engaged."""
     (A, V_A), (B, V_B) = _apart(kin, *loop.ends)
     d, R, kind = A.R.T @ (B.p - A.p), A.R.T @ B.R, loop.kind
+    since = R if turned is None else turned.T @ R
     length = loop.length if isinstance(loop, Loop) else captured_length(loop)
     across = list(zip("xy", across_of(loop.axis), strict=True))
     moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
@@ -258,12 +259,11 @@ def loop_rows(kin: Kinematics, loop: Loop | Latch, turned: Matrix | None = None)
     elif kind == "distance":
         rows.append(Row("", (d @ d - length * length) / (2 * length), None, moves))
     if kind in ("parallel", "hinge", "cylinder"):
-        there = R @ loop.axis
+        there = since @ loop.axis
         rows += [Row(f"tilt {label}", v @ there, None, turns) for label, v in across]
     elif kind in ("orientation", "slider", "weld"):
         w = V_B.w - R.T @ V_A.w
-        apart = _turn(R if turned is None else turned.T @ R)
-        rows += [Row(f"turn {label}", e, rate, turns) for label, e, rate in zip(_XYZ, apart, w, strict=True)]
+        rows += [Row(f"turn {label}", e, rate, turns) for label, e, rate in zip(_XYZ, _turn(since), w, strict=True)]
     return rows
 
 
@@ -277,6 +277,11 @@ def apart(kin: Kinematics, a: str, b: str) -> tuple[Matrix, Matrix, Matrix]:
 def captured_length(latch: Latch) -> Expr:
     """The symbol of the distance of two markers where a latch engaged."""
     return symbol(f"{latch.name}: distance where it engaged")
+
+
+def captured_turn(latch: Latch) -> Matrix:
+    """The symbols of the turn from the first marker to the second where a latch engaged."""
+    return matrix([[symbol(f"{latch.name}: turn {i}{j} where it engaged") for j in "xyz"] for i in "xyz"])
 
 
 def _turn(R: Matrix) -> list[Expr]:

@@ -1,0 +1,99 @@
+"""What leaves its ground, jams on it, or comes to rest on ground that is held by something else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+
+def ball(law: str, restitution: float = 0.0) -> ph.Dynamics:
+    build = ph.Builder("ball on a plate")
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=0.5)
+    build.body("plate", joint=ph.prismatic("z", name="l"), mass=4)
+    if law == "lock":
+        build.lock("l")
+    else:
+        build.prescribe("l", law)
+    build.contact("ball", "plate", restitution=restitution, name="c")
+    return ph.formulate(build.build()).compile()
+
+
+def test_a_ball_leaves_a_plate_that_shakes_wherever_the_plate_falls_as_fast() -> None:
+    # z'' = -g where 0.05 * 20^2 sin(20 t) = g: rising, once a period; caught again in each
+    traj = ph.simulate(ball("0.05*sin(20*t)"), {"z": 0.2}, {"l_dot": 1.0}, 2.0)
+    assert traj.outcome.finished
+    left = [event.time for event in traj.events if event.why == "opens"]
+    first = np.arcsin(9.81 / 20) / 20
+    periods = (np.array(left) - first) * 20 / (2 * np.pi)
+    assert len(left) == 6
+    assert periods == pytest.approx(np.round(periods), abs=1e-9)
+
+
+@pytest.mark.parametrize("law", ["lock", "0*t", "0.1*t"])
+def test_bounces_end_on_a_plate_that_is_held(law: str) -> None:
+    # seen from the plate: h = 0.2, v = v_0; e = 0.3; rest at t_1 + 2 v_1 / g * e / (1 - e)
+    speed = 0.1 if law == "0.1*t" else 0.0
+    traj = ph.simulate(ball(law, 0.3), {"z": 0.2}, {"l_dot": speed}, 0.6)
+    met = np.sqrt(speed**2 + 2 * 9.81 * 0.2)
+    rest = (met - speed) / 9.81 + 2 * met / 9.81 * 0.3 / 0.7
+    assert traj.outcome.finished
+    assert [e.rest for e in traj.events if e.rest] == [pytest.approx(rest, abs=1e-9)]
+    assert traj.mode["c"][-1] == "closed"
+
+
+@pytest.mark.parametrize("kind", ["hinge", "cylinder", "parallel"])
+def test_latches_hold_axes_at_right_angles(kind: str) -> None:
+    build = ph.Builder("latched", gravity=(0, 0, 0))
+    build.body("b", joint=ph.free(quaternion=True, name="f"), mass=1, inertia=(0.1, 0.2, 0.3))
+    build.body("a", joint=ph.free(quaternion=True, name="g"), mass=2, inertia=(0.5, 0.4, 0.3))
+    build.latch("a", "b", kind, axis="z", name="latch", active=False)
+    dyn = ph.formulate(build.build()).compile()
+    for angle in (np.pi / 2, np.pi / 2 - 1e-5):
+        q = [np.cos(angle / 2), np.sin(angle / 2), 0, 0, 0.5, 0.2, 0.1, 1, 0, 0, 0, 0, 0, 0]
+        u = [0.3, 0.5, -0.7, 0, 0, 0, 0.2, -0.4, 0.6, 0.1, 0.2, 0.3]
+        traj = ph.simulate(dyn, q, u, 0.5, switches=ph.at(0.0, engage="latch"))
+        assert traj.outcome.finished
+        axis = np.einsum("kji,kj->ki", traj.pose("a")[:, :3, :3], traj.pose("b")[:, :3, 2])
+        assert np.abs(axis - axis[0]).max() < 1e-10
+        turned = np.einsum("kji,kj->ki", traj.pose("a")[:, :3, :3], traj.pose("b")[:, :3, 0])
+        assert np.abs(turned - turned[0]).max() > 0.01  # it turns about that axis
+
+
+def test_a_foot_that_jams_does_not_sink_into_the_ground() -> None:
+    build = ph.Builder("biped")
+    build.body("trunk", joint=ph.planar("y", name="base"), mass=10, inertia=(0.3, 0.3, 0.3))
+    torques = {}
+    for side, hip in (("left", -0.4), ("right", 0.2)):
+        thigh = ph.revolute("y", name=f"{side}_hip", damping=0.2, limits=(-1.5, 1.5))
+        shank = ph.revolute("y", name=f"{side}_knee", damping=0.2, limits=(0, 2.5))
+        build.body(f"{side} thigh", parent="trunk", joint=thigh, mass=1, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.002))
+        build.body(
+            f"{side} shank", parent=f"{side} thigh", at=(0, 0, -0.4), joint=shank, mass=0.7, com=(0, 0, -0.2),
+            inertia=(0.008, 0.008, 0.001),
+        )  # fmt: skip
+        build.marker(f"{side} foot", body=f"{side} shank", at=(0, 0, -0.4))
+        build.contact(f"{side} foot", friction=0.7, name=f"{side} ground")
+        for joint, wanted in (("hip", hip), ("knee", 0.5)):
+            torques[f"{side}_{joint}_dot"] = f"-150*({side}_{joint} - {wanted}) - 8*{side}_{joint}_dot"
+    dyn = ph.formulate(build.build()).compile()
+    q = {"base_z": 1.2, "left_hip": -0.5, "right_hip": 0.3, "left_knee": 0.5, "right_knee": 0.4}
+    traj = ph.simulate(dyn, q, {"base_vx": 1.0}, 1.8, tau=torques, output="steps")
+    assert traj.outcome.finished
+    for side in ("left", "right"):
+        assert traj.pose(f"{side} foot")[:, 2, 3].min() > -1e-10
+    assert np.abs(traj.energy_drift).max() < 1e-9
+    # slides stop at a stroke where friction jams
+    assert any(event.impulses and event.lost > 5 for event in traj.events if 1.72 < event.time < 1.73)
+
+
+def test_a_capacity_that_falls_below_0_holds_nothing() -> None:
+    build = ph.Builder("brake", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    build.brake("x_dot", capacity="2*sin(3*t)", name="brake")
+    # it has stopped where (2/3) (1 - cos 3 t) = 1
+    traj = ph.simulate(ph.formulate(build.build()).compile(), None, {"x_dot": 1.0}, 2.0)
+    assert traj.outcome.finished
+    assert traj.events[1].time == pytest.approx(np.arccos(-0.5) / 3, abs=1e-9)
+    assert traj["x_dot"][-1] == pytest.approx(0.0, abs=1e-12)
