@@ -47,7 +47,7 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
         raise fault(f"{what}: {key} is {value!r:.60}, expected two {_PAIRS[spec.kind]}.")
     match spec.kind:
         case "scalar":
-            return read.quantity(value, f"{what}: {key}")
+            return read.quantity(value, f"{what}: {key}", spec.own)
         case "vector":
             return read.vector(value, f"{what}: {key}")
         case "flag":

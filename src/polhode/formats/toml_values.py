@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from polhode.graph import Expr, Matrix
+from polhode.graph import Expr, Matrix, symbol
 from polhode.model import Faults, ModelError, values
 from polhode.model.errors import fault
 from polhode.model.expression import parse
@@ -72,10 +72,11 @@ class Values:
 
     # quantities
 
-    def quantity(self, value: Any, what: str) -> Expr:
-        """Read a number or an expression."""
+    def quantity(self, value: Any, what: str, own: Iterable[str] = ()) -> Expr:
+        """Read a number or an expression; `own` are names that are symbols in it alone."""
         if isinstance(value, str):
-            return parse(value, self.names, what, self.checked)
+            names = self.names | {name: symbol(name) for name in own} if own else self.names
+            return parse(value, names, what, self.checked)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= _LARGEST:
             raise fault(f"{what} is {value if isinstance(value, float) else 'too large'}, expected a finite number.")
         return values.scalar(value, what)

@@ -52,7 +52,11 @@ def rubbing(contact: CompliantContact, at: Touch, pressing: Expr) -> Matrix:
     """The friction of a contact: -mu lam v / sqrt(v^2 + slip_speed^2)."""
     if contact.friction is None:
         return zeros(3)
-    v = at.slip - at.n * (at.n @ at.slip)
+    if contact.relief is None:
+        v = at.slip - at.n * (at.n @ at.slip)
+    else:
+        steep = at.n @ at.n
+        v, pressing = at.slip - at.n * (at.n @ at.slip / steep), pressing * sqrt(steep)
     found: Matrix = v * (-contact.friction * pressing / sqrt(v @ v + contact.slip_speed**2))
     return found
 

@@ -18,6 +18,7 @@ from polhode.graph import (
     Matrix,
     as_expr,
     cross,
+    diff,
     free_symbols,
     jacobian,
     matrix,
@@ -323,7 +324,7 @@ def _relation(kin: Kinematics, relation: Relation) -> Row:
 class Touch:
     """The lowest point of a body above a plane, in the world.
 
-    n      : the normal of the plane
+    n      : the normal of the plane, of length 1; of ground with a relief, the gradient of the height
     height : of the point
     down   : to it from the marker of the body; lever : from that of the ground
     slip   : velocity of its material against the ground
@@ -345,7 +346,9 @@ def touch_of(kin: Motion, marker: str, touch: Rolling | Contact | CompliantConta
     radius = as_expr(0) if touch.radius is None else touch.radius
     n = ground.R[:, 2]
     fall, down = as_expr(0), zeros(3)
-    if touch.shape == "sphere":
+    if isinstance(touch, CompliantContact) and touch.relief is not None:
+        fall, n = _relief(touch.relief, ground, body.p)
+    elif touch.shape == "sphere":
         fall, down = radius, n * -radius
     elif touch.shape == "disc":
         axis = body.R @ touch.axis
@@ -355,7 +358,15 @@ def touch_of(kin: Motion, marker: str, touch: Rolling | Contact | CompliantConta
     lever = body.p + down - ground.p
     V, G = kin.velocity(marker), kin.velocity(touch.ground)
     slip = V.v + cross(V.w, down) - G.v - cross(G.w, lever)
-    return Touch(n=n, height=n @ (body.p - ground.p) - fall, down=down, lever=lever, slip=slip)
+    return Touch(n=n, height=ground.R[:, 2] @ (body.p - ground.p) - fall, down=down, lever=lever, slip=slip)
+
+
+def _relief(height: Expr, ground: Pose, p: Matrix) -> tuple[Expr, Matrix]:
+    """The height of the ground below a point, and the gradient of the point's height above it, in the world."""
+    x, y = symbol("x"), symbol("y")
+    at = ground.R.T @ (p - ground.p)
+    below, *slopes = (substitute(e, {x: at[0], y: at[1]}) for e in (height, diff(height, x), diff(height, y)))
+    return below, ground.R @ vector([-slopes[0], -slopes[1], as_expr(1)])
 
 
 def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:

@@ -4,6 +4,8 @@
 
 n = 1, c = 0 is a spring with a damper that does not pull; b = 0 is the law of Hunt and Crossley, whose
 restitution at small speeds v is 1 - c v. Friction is regularised: mu lam v / sqrt(v^2 + slip_speed^2).
+On ground that is not flat, z = h(x, y), d is vertical, and the force lam (-dh/dx, -dh/dy, 1): across the ground, and with
+an elastic energy.
 build.contact, stop and rope make them where they are given a stiffness.
 
 Reference: [Hunt, Crossley 1975], Coefficient of restitution interpreted as damping in vibroimpact.
@@ -92,7 +94,7 @@ class CompliantRope(Compliant):
 class CompliantContact(Compliant):
     """A point, a thin disc or a sphere that the plane across the z axis of a marker pushes back; see `Compliant`.
 
-    marker, ground, shape, radius, axis : as of a `Contact`
+    marker, ground, shape, radius, axis, relief : as of a `Contact`
     friction   : coefficient; None for none
     slip_speed : m/s, at which friction is 0.7 of what it is at large speeds
     """
@@ -109,6 +111,7 @@ class CompliantContact(Compliant):
     shape: str = fields.choice(("point", "disc", "sphere"), "point")
     radius: Expr | None = fields.scalar(optional=True, above=0)
     axis: Matrix = fields.axis("y")
+    relief: Expr | None = fields.scalar(optional=True, own=("x", "y"))
 
     def between(self) -> tuple[str, ...]:
         return (self.marker, self.ground)
@@ -118,3 +121,5 @@ class CompliantContact(Compliant):
         if (self.shape == "point") != (self.radius is None):
             said = "has no radius" if self.radius is None else "has a radius"
             yield f'{self.what}: a {self.shape} {said}. Give radius= to a "disc" or a "sphere", and to no point.'
+        if self.relief is not None and self.shape != "point":
+            yield f"{self.what}: a {self.shape} on ground with a relief, expected a point. Leave out shape=, or relief=."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as _field
 from typing import Any
 
-from polhode.graph import Expr
+from polhode.graph import Expr, free_symbols, symbol
 
 from . import values
 from .errors import closest, fault
@@ -30,6 +30,7 @@ class Spec:
     of           : what an expression may depend on: "constants", "coordinates" or "anything"
     options      : of a choice
     when         : the choice (field, value) that the field belongs to; it has no meaning for others
+    own          : symbols that mean something in this expression alone, as x and y of a height
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Spec:
     of: str = "constants"
     options: tuple[str, ...] = ()
     when: tuple[str, str] | None = None
+    own: tuple[str, ...] = ()
 
     def made(self, value: Any, what: str) -> Any:
         """What the field holds, from what a user gave."""
@@ -76,6 +78,8 @@ class Spec:
             return []
         if self.kind == "weights":
             return [e for _, e in value]
+        if self.own:
+            return sorted(free_symbols(value) - {symbol(name) for name in self.own}, key=str)
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
 
     def refers(self, value: Any, kind: str) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ class Unilateral(Constraint):
     def faults(self) -> Iterator[str]:
         yield from Constraint.faults(self)
         if self.stiffness is None:
-            for name in ("damping", "dissipation", "exponent", "slip_speed"):
+            for name in ("damping", "dissipation", "exponent", "slip_speed", "relief"):
                 if getattr(self, name, None) is not None:
                     yield f"{self.what}: has {name} but no stiffness, so it is rigid. Give stiffness=, too."
             return
@@ -200,6 +200,7 @@ class Contact(Unilateral):
     friction    : coefficient where it slides; None for none
     static      : coefficient where it sticks, at least `friction`; None for the same
     slip_speed  : m/s, where it yields, at which friction is 0.7 of what it is at large speeds; 1e-3 where none is given
+    relief      : height of the ground above the plane, where it yields, of x and y in the axes of its marker; of a point
     restitution, stiffness and what belongs to them : see `Unilateral`
     """
 
@@ -216,6 +217,7 @@ class Contact(Unilateral):
     shape: str = fields.choice(("point", "disc", "sphere"), "point")
     radius: Expr | None = fields.scalar(optional=True, above=0)
     axis: Matrix = fields.axis("y")
+    relief: Expr | None = fields.scalar(optional=True, own=("x", "y"))
 
     @property
     def rows(self) -> int:
@@ -246,6 +248,7 @@ class Contact(Unilateral):
             shape=self.shape,
             radius=self.radius,
             axis=self.axis,
+            relief=self.relief,
             **self._yields(),
         )
 
