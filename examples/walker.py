@@ -134,16 +134,13 @@ class Gait:
 
         The time in a cycle is an angle, atan2(sin, cos), so that it begins anew.
         """
-        x, t = ph.symbols("x t")
-        cycle = 2 * ph.pi * ph.maximum(t - self.stand, 0) / (2 * self.half)
-        done = ph.atan2(ph.sin(cycle), ph.cos(cycle)) / ph.pi  # 0 to 1 in the first half step, -1 to 0 in the second
+        x, (second_half, at) = ph.symbol("x"), self.phase()
         first, second = self.half_step("bottom"), self.half_step("top")
-        at = ph.select(done < 0, done + 1, done)
         found = {}
         for name in KP:
-            moved = ph.select(done < 0, second[name], first[name])
+            moved = ph.select(second_half, second[name], first[name])
             rates = [diff(half[name], x) / self.half for half in (second, first)]
-            found[name] = tuple(ph.substitute(e, {x: at}) for e in (moved, ph.select(done < 0, *rates)))
+            found[name] = tuple(ph.substitute(e, {x: at}) for e in (moved, ph.select(second_half, *rates)))
         return found
 
     def control(self) -> dict[str, Any]:
@@ -153,6 +150,12 @@ class Gait:
             rotor, turns = ph.symbols(f"{name} {name}_dot")
             found[name] = (KP[name] * (angle - rotor / RATIO) + KD[name] * (rate - turns / RATIO)) / RATIO
         return found
+
+    def phase(self) -> tuple[Any, Any]:
+        """Whether the top frame stands at time t, and how much of the half step is done, 0 to 1."""
+        cycle = ph.pi * ph.maximum(ph.symbol("t") - self.stand, 0) / self.half
+        done = ph.atan2(ph.sin(cycle), ph.cos(cycle)) / ph.pi  # 0 to 1 in the first half step, -1 to 0 in the second
+        return done < 0, ph.select(done < 0, done + 1, done)
 
     def start(self) -> dict[str, float]:
         """At rest, feet 0.8 mm deep."""
@@ -166,6 +169,48 @@ class Gait:
     def time(self, cycles: float) -> float:
         """When some cycles have been walked."""
         return self.stand + 2 * self.half * cycles
+
+
+def stepping(eq: ph.Equations, gait: Gait) -> list[Any]:
+    """What brakes the femurs of feet that meet the ground early, and couples them to their motors again.
+
+    A foot that carries 4 N while its frame is being lowered is above a step: its femur is braked, and the motor goes on
+    without it. When the motor next lifts the frame, it takes the femur along from where it was braked.
+    """
+    top_stands, x = gait.phase()
+    found = []
+    for frame, legs in LEGS.items():
+        swings = top_stands if frame == "bottom" else ~top_stands
+        lowers, F, F_dot = swings & (x > 0.68), *(s / RATIO for s in ph.symbols(f"F_{frame} F_{frame}_dot"))
+        for leg, way in zip(legs, WAYS, strict=True):
+            clutch, brake = f"F_{frame} femur_{leg}", f"brake {leg}"
+            femur, femur_dot = (way * s for s in ph.symbols(f"femur_{leg} femur_{leg}_dot"))
+            early = (carried(eq, leg) > 4) & (F < -0.08) & lowers & (F_dot < femur_dot + 0.01)
+            again = (F < femur) & (F_dot < femur_dot - 0.01)
+            found.append(ph.when(early, engage=brake, release=clutch))
+            found.append(ph.when(again, engage=clutch, release=brake))
+    return found
+
+
+def carried(eq: ph.Equations, leg: int) -> Any:
+    """The force of the ground on a foot."""
+    force = next(force for force in eq.model.forces if force.name == f"ground {leg}")
+    place = eq.pose(f"foot_{leg}")[:3, 3]
+    height = place[2] - ground_height(force, place)
+    return force.push(ph.maximum(-height, 0), -eq.velocity(f"foot_{leg}")[5])
+
+
+def ground_height(force: Any, place: Any) -> Any:
+    """Of the ground below a place."""
+    x, y = ph.symbols("x y")
+    return 0 if force.relief is None else ph.substitute(force.relief, {x: place[0], y: place[1]})
+
+
+def block(x: tuple[float, float], y: tuple[float, float] = (-1, 1), height: float = 0.03) -> Any:
+    """A relief with a block on it."""
+    X, Y = ph.symbols("x y")
+    inside = (x[0] < X) & (x[1] > X) & (y[0] < Y) & (y[1] > Y)
+    return ph.select(inside, height, 0)
 
 
 def run(

@@ -215,7 +215,19 @@ def _compare(op: str, a: Expr, b: Expr) -> Expr:
 def truth(condition: Operand) -> Expr:
     """1 where the condition is not 0, else 0."""
     c = as_expr(condition)
-    return c if c.op in ("lt", "le", "eq") else sub(const(1), equal(c, 0))
+    return c if _is_truth(c) else sub(const(1), equal(c, 0))
+
+
+def _is_truth(e: Expr) -> bool:
+    """Whether an expression is 1 or 0: comparisons, and those joined by & and |."""
+    waiting = [e]
+    while waiting:
+        part = waiting.pop()
+        if part.op in ("mul", "max"):
+            waiting += part.args
+        elif part.op not in ("lt", "le", "eq"):
+            return False
+    return True
 
 
 def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expr:

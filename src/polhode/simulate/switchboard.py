@@ -220,6 +220,7 @@ class Switchboard:
             raise SwitchError(reason, status)
         mode, impulses, labels = self.mode(), self._impulses(), self.program.constraints.labels
         owners = {self.program.constraints.names[labels.index(label)] for label in impulses}
+        owners -= {name for name in owners if mode[name] == before.get(name) == "engaged"}  # they just bear it
         changed = [name for name in self.names if mode[name] != before.get(name) or name in owners or name == struck]
         if first:
             changed = [name for name in changed if mode[name] not in (OPEN, RELEASED)]
