@@ -144,12 +144,8 @@ class Gait:
         return found
 
     def control(self) -> dict[str, Any]:
-        """Torques on the rotors: proportional to what their angles and rates are off; motors have the limits."""
-        found = {}
-        for name, (angle, rate) in self.reference().items():
-            rotor, turns = ph.symbols(f"{name} {name}_dot")
-            found[name] = (KP[name] * (angle - rotor / RATIO) + KD[name] * (rate - turns / RATIO)) / RATIO
-        return found
+        """Torques on the rotors."""
+        return {name: torque(name, *wanted) for name, wanted in self.reference().items()}
 
     def phase(self) -> tuple[Any, Any]:
         """Whether the top frame stands at time t, and how much of the half step is done, 0 to 1."""
@@ -169,6 +165,26 @@ class Gait:
     def time(self, cycles: float) -> float:
         """When some cycles have been walked."""
         return self.stand + 2 * self.half * cycles
+
+
+def torque(name: str, angle: Any, rate: Any) -> Any:
+    """Of a motor, proportional to what its angle and rate are off; the motor itself has the limits."""
+    rotor, turns = ph.symbols(f"{name} {name}_dot")
+    return (KP[name] * (angle - rotor / RATIO) + KD[name] * (rate - turns / RATIO)) / RATIO
+
+
+def bow(by: float = 0.2) -> tuple[dict[str, Any], list[Any]]:
+    """Nod with front femurs reversed, D_F = (-1, -1, -1, -1): down, up and level again, from 1 s to 5 s.
+
+    Returns the torques, and the switches that reverse the femurs at 0.5 s, when the machine stands still.
+    """
+    t = ph.symbol("t")
+    angle = by * (ramp(t, 1, 2) - 2 * ramp(t, 2.5, 3.5) + ramp(t, 4, 5))
+    wanted = Gait(stride=0, stand=6).reference()
+    wanted |= {f"F_{frame}": (angle, diff(angle, t)) for frame in LEGS}
+    clutches = [f"F_{frame} femur_{leg}" for frame, legs in LEGS.items() for leg in legs[:2]]
+    switch = ph.at(0.5, release=clutches, engage=[f"{name} reversed" for name in clutches])
+    return {name: torque(name, *each) for name, each in wanted.items()}, [switch]
 
 
 def stepping(eq: ph.Equations, gait: Gait) -> list[Any]:

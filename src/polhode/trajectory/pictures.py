@@ -115,13 +115,14 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
         found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, **place)  # type: ignore[arg-type]
 
     groups = (traj.coordinates, traj.speeds, traj.inputs)
+    driven = dict(zip(traj.inputs, traj.speeds, strict=False))  # forces on speeds; the controls of actuators follow
     for k, group in enumerate(groups):
         for name in group:
             values = traj[name]
             if k == 2 and names is None and not values.any():
                 continue  # nothing acts there
-            variable = traj.speeds[traj.inputs.index(name)] if k == 2 else name
-            other = ("", "Generalised speeds", "Generalised forces")[k]
+            variable = driven.get(name, name)
+            other = ("", "Generalised speeds", "Generalised forces" if name in driven else "Controls")[k]
             quantity = _QUANTITIES.get(unit[name], other) + (f" of {owner[variable]}" if variable in owner else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
