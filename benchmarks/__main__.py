@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints, switches."""
+"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints, switches, walks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,24 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, robots, simulation, switching
+from . import chains, constrained, derivation, robots, simulation, switching, walking
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
-PARTS = ["engines", "sizes", "calls", "derivation", "robots", "chains", "simulation", "constrained", "switching"]
+PARTS = [
+    *(
+        "engines",
+        "sizes",
+        "calls",
+        "derivation",
+        "robots",
+        "chains",
+        "simulation",
+        "constrained",
+        "switching",
+        "walking",
+    )
+]
 console = Console(width=120)
 
 
@@ -167,6 +180,8 @@ def main() -> None:
         constrained.table(console, options.against)
     if options.only in (None, "switching"):
         switching.table(console)
+    if options.only in (None, "walking"):
+        walking.table(console)
 
 
 if __name__ == "__main__":

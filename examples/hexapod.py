@@ -1,7 +1,7 @@
 """A six-legged machine of five joints a leg, 36 degrees of freedom, that stands, walks in tripods, and gets up.
 
-Masses, lengths and gaits are ours. The controller is a part of the native code: the feet's places are expressions of time,
-the joints' angles follow from them in closed form, and each joint has a torque that is proportional to what it is off.
+Masses, lengths and gaits are ours. The controller is a part of the native code: the feet's places are expressions of
+time, the joints' angles follow from them in closed form, and each joint has a torque proportional to what it is off.
 SI units; x forward, y left, z up.
 """
 
@@ -51,7 +51,9 @@ def hexapod(ground: dict[str, Any] | None = None) -> ph.Model:
         for link, axis, along, inertia in LINKS:
             name = f"{leg}_{link}"
             joint = ph.revolute(axis, armature=0.01, damping=0.002)
-            build.body(name, parent=parent, joint=joint, at=at if link == "yaw" else (along, 0, 0), rpy=turned, **inertia)
+            build.body(
+                name, parent=parent, joint=joint, at=at if link == "yaw" else (along, 0, 0), rpy=turned, **inertia
+            )
             build.actuator(name, {f"{name}_dot": 1}, lower=-LIMIT, upper=LIMIT)
             parent, turned = name, (0, 0, 0)
         build.marker(f"{leg}_foot", body=parent, at=(TIBIA, 0, 0))
@@ -120,21 +122,26 @@ class Gait:
             return 0
         return 0.10 * (1 - ramp(ph.symbol("t") - self.limp[1])) * (ph.symbol("t") > self.limp[0])
 
-    def control(self) -> dict[str, Any]:
-        """Torques of all joints; actuators have the limits."""
-        t, ph_ = ph.symbols("t phase")
+    def reference(self) -> dict[str, tuple[Any, Any]]:
+        """Angles and rates of all joints at time t, as expressions."""
+        t, phase = ph.symbols("t phase")
         found = {}
         for leg, (*_, offset) in HIPS.items():
             turned = 2 * ph.pi * (t / self.period + offset)
             part = ph.atan2(ph.sin(turned), ph.cos(turned)) / (2 * ph.pi)
-            at = {ph_: ph.select(part < 0, part + 1, part)}
-            for k, (wanted, (link, *_)) in enumerate(zip(angles(leg, self.foot(leg, ph_)), LINKS, strict=True)):
-                name = f"{leg}_{link}"
+            at = {phase: ph.select(part < 0, part + 1, part)}
+            for wanted, link in zip(angles(leg, self.foot(leg, phase)), LINKS, strict=True):
                 angle = wanted + 0 * t
-                rate = diff(angle, ph_) / self.period + diff(angle, t)
-                q, u = ph.symbols(f"{name} {name}_dot")
-                push = ph.substitute(KP[k] * (angle - q) + KD[k] * (rate - u), at)
-                found[name] = push * self._awake()
+                rate = diff(angle, phase) / self.period + diff(angle, t)
+                found[f"{leg}_{link[0]}"] = ph.substitute(angle, at), ph.substitute(rate, at)
+        return found
+
+    def control(self) -> dict[str, Any]:
+        """Torques of all joints; actuators have the limits."""
+        found = {}
+        for k, (name, (angle, rate)) in enumerate(self.reference().items()):
+            q, u = ph.symbols(f"{name} {name}_dot")
+            found[name] = (KP[k % 5] * (angle - q) + KD[k % 5] * (rate - u)) * self._awake()
         return found
 
     def _awake(self) -> Any:
@@ -160,7 +167,9 @@ def hills(height: float = 0.03, length: float = 0.35) -> Any:
     return height / 2 * (ph.sin(k * x) * ph.cos(k * y / 1.3) + ph.sin(k * (x + y) / 1.7)) * ramp(x / 0.4)
 
 
-def run(dyn: ph.Dynamics, gait: Gait, t_end: float, step: float = 2e-4, method: str = "euler", **given: Any) -> ph.Trajectory:
+def run(
+    dyn: ph.Dynamics, gait: Gait, t_end: float, step: float = 2e-4, method: str = "euler", **given: Any
+) -> ph.Trajectory:
     """Walk for some time."""
     start = {"q0": stand(), "tau": gait.control(), "method": method, "step": step} | given
     return ph.simulate(dyn, t_end=t_end, **start)

@@ -1,9 +1,9 @@
 """An eight-legged walker with five motors, after the machine K2T of Nelson and Quinn, section 5.
 
-Two frames turn on each other; each has four legs, whose femurs turn together by one motor and whose tibiae by another, along
-cables: 23 joints and 11 degrees of freedom. While one frame stands, the other swings. The paper has no numbers; masses,
-lengths and gaits are ours. Legs 1 to 4 are on the bottom frame, 5 to 8 on the top one, each front left, front right, rear
-left, rear right. SI units; x forward, y left, z up.
+Two frames turn on each other; each has four legs, whose femurs turn together by one motor and whose tibiae by another,
+along cables: 23 joints and 11 degrees of freedom. While one frame stands, the other swings. The paper has no numbers;
+masses, lengths and gaits are ours. Legs 1 to 4 are on the bottom frame, 5 to 8 on the top one, each front left, front
+right, rear left, rear right. SI units; x forward, y left, z up.
 """
 
 from dataclasses import dataclass
@@ -202,7 +202,7 @@ def stepping(eq: ph.Equations, gait: Gait) -> list[Any]:
             clutch, brake = f"F_{frame} femur_{leg}", f"brake {leg}"
             femur, femur_dot = (way * s for s in ph.symbols(f"femur_{leg} femur_{leg}_dot"))
             early = (carried(eq, leg) > 4) & (F < -0.08) & lowers & (F_dot < femur_dot + 0.01)
-            again = (F < femur) & (F_dot < femur_dot - 0.01)
+            again = (femur > F) & (F_dot < femur_dot - 0.01)
             found.append(ph.when(early, engage=brake, release=clutch))
             found.append(ph.when(again, engage=clutch, release=brake))
     return found

@@ -4,8 +4,8 @@
 
 n = 1, c = 0 is a spring with a damper that does not pull; b = 0 is the law of Hunt and Crossley, whose
 restitution at small speeds v is 1 - c v. Friction is regularised: mu lam v / sqrt(v^2 + slip_speed^2).
-On ground that is not flat, z = h(x, y), d is vertical, and the force lam (-dh/dx, -dh/dy, 1): across the ground, and with
-an elastic energy.
+On ground that is not flat, z = h(x, y), d is vertical, and the force lam (-dh/dx, -dh/dy, 1): across the ground, with an
+elastic energy.
 build.contact, stop and rope make them where they are given a stiffness.
 
 Reference: [Hunt, Crossley 1975], Coefficient of restitution interpreted as damping in vibroimpact.
@@ -122,4 +122,4 @@ class CompliantContact(Compliant):
             said = "has no radius" if self.radius is None else "has a radius"
             yield f'{self.what}: a {self.shape} {said}. Give radius= to a "disc" or a "sphere", and to no point.'
         if self.relief is not None and self.shape != "point":
-            yield f"{self.what}: a {self.shape} on ground with a relief, expected a point. Leave out shape=, or relief=."
+            yield f"{self.what}: a {self.shape} on ground with a relief, expected a point. Leave out shape= or relief=."

@@ -200,7 +200,7 @@ class Contact(Unilateral):
     friction    : coefficient where it slides; None for none
     static      : coefficient where it sticks, at least `friction`; None for the same
     slip_speed  : m/s, where it yields, at which friction is 0.7 of what it is at large speeds; 1e-3 where none is given
-    relief      : height of the ground above the plane, where it yields, of x and y in the axes of its marker; of a point
+    relief      : height of the ground above the plane, of x and y in the axes of its marker; of points, where it yields
     restitution, stiffness and what belongs to them : see `Unilateral`
     """
 
