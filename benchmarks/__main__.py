@@ -1,4 +1,4 @@
-"""`make bench`: engines side by side, sizes, calls, derivation, robots, chains, simulation, constraints, switches, walks."""
+"""`make bench`: engines in turns, sizes, calls, derivation, robots, chains, simulation, constraints, switches, walk."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The machines are those of `examples/walker.py` and `examples/hexapod.py`. MuJoCo has them as it would describe them:
 joints that are coupled by equalities, tendons for cables, armatures for rotors, position servos with the same gains and
-limits, and its own contacts of spheres with a plane. Its servos are told new angles every 4 ms from a table made before;
-Polhode has the controller in its native code. Both walk; how far is in the table.
+limits, and its own contacts of spheres with a plane. Its servos are told new angles every 4 ms from a table;
+Polhode has the controller in its native code. Both walk: how far is in the table.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ def _sampled(wanted: list[tuple[Any, Any, float, float]]) -> np.ndarray:
     return np.array([f(np.array([t])) for t in np.arange(0, SPAN, SAMPLE)])
 
 
-def _ours(model: Any, step: float, q0: Any, tau: Any, x: str) -> Walk:
+def _ours(model: Any, formulation: str, step: float, q0: Any, tau: Any, x: str) -> Walk:
     """Walk in Polhode."""
     import polhode as ph
 
-    dyn = ph.formulate(model, "quasicoordinate").compile()
+    dyn = ph.formulate(model, formulation).compile()
     place = [str(s) for s in dyn.equations.q].index(x)
 
     def walk() -> tuple[float, float]:
@@ -151,7 +151,7 @@ def walker(step: float) -> dict[str, Walk]:
     joints = {name: angle for name, angle in start.items() if name.startswith("tibia")}
     text = mjcf(model, step, armature, parts)
     return {
-        "Polhode": _ours(model, step, start, gait.control(), "top_x"),
+        "Polhode": _ours(model, "quasicoordinate", step, start, gait.control(), "top_x"),
         "MuJoCo": _theirs(text, table, start["top_z"], joints, step),
     }
 
@@ -169,7 +169,8 @@ def hexapod(step: float) -> dict[str, Walk]:
     joints = {name: angle for name, angle in start.items() if name != "body_z"}
     text = mjcf(model, step, {}, f"<actuator>{servos}</actuator>")
     return {
-        "Polhode": _ours(model, step, start, gait.control(), "body_x"),
+        "Polhode": _ours(model, "denoc", step, start, gait.control(), "body_x"),
+        "Polhode, quasicoordinate": _ours(model, "quasicoordinate", step, start, gait.control(), "body_x"),
         "MuJoCo": _theirs(text, table, start["body_z"], joints, step),
     }
 

@@ -4,8 +4,7 @@
 
 n = 1, c = 0 is a spring with a damper that does not pull; b = 0 is the law of Hunt and Crossley, whose
 restitution at small speeds v is 1 - c v. Friction is regularised: mu lam v / sqrt(v^2 + slip_speed^2).
-On ground that is not flat, z = h(x, y), d is vertical, and the force lam (-dh/dx, -dh/dy, 1): across the ground, with an
-elastic energy.
+On ground that is not flat, z = h(x, y), d is vertical, and the force lam (-dh/dx, -dh/dy, 1) is across the ground.
 build.contact, stop and rope make them where they are given a stiffness.
 
 Reference: [Hunt, Crossley 1975], Coefficient of restitution interpreted as damping in vibroimpact.
