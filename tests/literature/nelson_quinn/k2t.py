@@ -1,4 +1,4 @@
-"""The walker of Nelson and Quinn, section 5, with motors whose rotors turn as fast as what they drive, as printed there.
+"""The walker of Nelson and Quinn, section 5, with motors whose rotors turn as fast as what they drive, as it is there.
 
 The tree is that of `examples/walker.py`.
 """

