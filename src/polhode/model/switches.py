@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polhode.graph import Expr, maximum, minimum
@@ -37,9 +37,10 @@ class When:
     direction: int = 0
     engage: tuple[str, ...] = ()
     release: tuple[str, ...] = ()
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"when {_shown(self.value):.60}"
+        return self.name or f"when {_shown(self.value):.60}"
 
     def guard(self) -> tuple[Expr, int]:
         """What passes 0, and the way in which that counts: +1 up, -1 down, 0 both."""
@@ -62,14 +63,17 @@ def at(time: float, *, engage: Names = (), release: Names = ()) -> At:
     return At(float(time), _names(engage, "at: engage"), _names(release, "at: release"))
 
 
-def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = ()) -> When:
+def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = (), name: str = "") -> When:
     """Engage and release constraints when an expression passes 0; with until=, end a run.
 
     value     : an expression of q, u, z, t and parameters, or its text; or comparisons, which count as they become
                 true: "theta > 1", "theta > 1 and theta_dot < 0"
     direction : of an expression, +1 on its way up, -1 on its way down, 0 both
+    name      : what events say of it, instead of the expression
     """
-    return read_when(value, direction, engage, release, Symbols())
+    if not isinstance(name, str):
+        raise fault(f"when: name is {name!r:.60}, expected text.")
+    return replace(read_when(value, direction, engage, release, Symbols()), name=name)
 
 
 def read_when(value: Any, direction: Any, engage: Any, release: Any, names: Mapping[str, Expr]) -> When:

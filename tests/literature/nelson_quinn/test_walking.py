@@ -5,6 +5,7 @@ The paper has no numbers. Those here are of that prototype, by RK4 at 0.2 ms, wi
 """
 
 from functools import cache
+from pathlib import Path
 
 import hexapod as hexa
 import numpy as np
@@ -26,6 +27,10 @@ def walker(relief=None, link="gear", **ground):
 def hexapod(relief=None, **ground):
     made = hexa.GROUND | ground | ({} if relief is None else {"relief": relief})
     return ph.formulate(hexa.hexapod(made), "quasicoordinate").compile()
+
+
+def test_the_file_is_the_machine():
+    assert ph.load(Path(k2t.__file__).with_name("walker.toml")) == k2t.walker()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_other_walks():
 
 def test_clutches_that_hold_are_gears():
     """The machine with eight constraints more against the one in which they are embedded."""
-    one, two = (k2t.run(walker(link=link), WALK, 0.5, 2e-4) for link in ("gear", "clutch"))
+    one, two = (k2t.run(walker(link=link), WALK, 0.5, 2e-4) for link in ("gear", "reversing clutch"))
     assert two["top_x"] == pytest.approx(one["top_x"], abs=1e-9)
 
 
