@@ -89,12 +89,14 @@ class Gait:
 
     stride : rad, tibiae swing from -stride to stride
     turn   : rad, by which the frames turn on each other in a half step
+    later  : s, when they begin to; 0 for from the start
     half   : s, of a half step
     stand  : s, before the first
     """
 
     stride: float = 0.25
     turn: float = 0.0
+    later: float = 0.0
     half: float = 0.8
     stand: float = 0.4
 
@@ -123,7 +125,8 @@ class Gait:
         """All motors' angles at x of a half step."""
         x = ph.symbol("x")
         swings = "top" if stands == "bottom" else "bottom"
-        turned = self.turn * (0.5 - ramp(x, 0.20, 0.72))
+        grown = ramp(ph.symbol("t"), self.later, self.later + self.half) if self.later else 1
+        turned = self.turn * grown * (0.5 - ramp(x, 0.20, 0.72))
         found = {"B": turned if stands == "bottom" else -turned}
         for frame in (stands, swings):
             found[f"F_{frame}"], found[f"T_{frame}"] = self.legs(x, frame == stands)
@@ -134,12 +137,12 @@ class Gait:
 
         The time in a cycle is an angle, atan2(sin, cos), so that it begins anew.
         """
-        x, (second_half, at) = ph.symbol("x"), self.phase()
+        (x, t), (second_half, at) = ph.symbols("x t"), self.phase()
         first, second = self.half_step("bottom"), self.half_step("top")
         found = {}
         for name in KP:
             moved = ph.select(second_half, second[name], first[name])
-            rates = [diff(half[name], x) / self.half for half in (second, first)]
+            rates = [diff(half[name], x) / self.half + diff(half[name], t) for half in (second, first)]
             found[name] = tuple(ph.substitute(e, {x: at}) for e in (moved, ph.select(second_half, *rates)))
         return found
 
@@ -155,7 +158,8 @@ class Gait:
 
     def start(self) -> dict[str, float]:
         """At rest, feet 0.8 mm deep."""
-        found = {"top_z": 0.05 + self.height - 0.0008, "body": self.turn / 2, "B": self.turn / 2 * RATIO}
+        turned = 0 if self.later else self.turn / 2
+        found = {"top_z": 0.05 + self.height - 0.0008, "body": turned, "B": turned * RATIO}
         for frame, legs in LEGS.items():
             T = -self.stride if frame == "bottom" else self.stride
             found[f"T_{frame}"] = T * RATIO
@@ -203,8 +207,8 @@ def stepping(eq: ph.Equations, gait: Gait) -> list[Any]:
             femur, femur_dot = (way * s for s in ph.symbols(f"femur_{leg} femur_{leg}_dot"))
             early = (carried(eq, leg) > 4) & (F < -0.08) & lowers & (F_dot < femur_dot + 0.01)
             again = (femur > F) & (F_dot < femur_dot - 0.01)
-            found.append(ph.when(early, engage=brake, release=clutch))
-            found.append(ph.when(again, engage=clutch, release=brake))
+            found.append(ph.when(early, engage=brake, release=clutch, name=f"leg {leg} meets a step"))
+            found.append(ph.when(again, engage=clutch, release=brake, name=f"leg {leg} is lifted"))
     return found
 
 

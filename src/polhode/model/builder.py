@@ -129,8 +129,10 @@ class Builder:
             raise fault(f"Switch: has {said}, expected one of them.")
         if when is None and direction != 0:
             raise fault("Switch: has a time and a direction, expected a direction with when alone.")
-        names = {"engage": engage, "release": release}
-        self.switches.append(switch_at(at, **names) if when is None else switch_when(when, direction, **names))
+        if when is None:
+            self.switches.append(switch_at(at, engage=engage, release=release))
+        else:
+            self.switches.append(switch_when(when, direction, engage=engage, release=release))
 
     def __getattr__(self, name: str) -> Any:
         """The method that adds an element: build.spring(...) for the element of table "spring"."""

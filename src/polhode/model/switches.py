@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polhode.graph import Expr
@@ -40,10 +40,11 @@ class When:
     direction: int = 0
     engage: tuple[str, ...] = ()
     release: tuple[str, ...] = ()
+    name: str = ""
     text: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"when {self.text or _shown(self.value):.60}"
+        return self.name or f"when {self.text or _shown(self.value):.60}"
 
     def guards(self) -> list[tuple[Expr, int]]:
         """What passes 0, and the way in which that counts: +1 up, -1 down, 0 both.
@@ -77,14 +78,17 @@ def at(time: float, *, engage: Names = (), release: Names = ()) -> At:
     return made
 
 
-def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = ()) -> When:
+def when(value: Any, direction: int = 0, *, engage: Names = (), release: Names = (), name: str = "") -> When:
     """Engage and release constraints when an expression passes 0; with until=, end a run.
 
     value     : an expression of q, u, z, t and parameters, or its text; or comparisons, which count as they become
                 true: "theta > 1", "theta > 1 and theta_dot < 0"
     direction : of an expression, +1 on its way up, -1 on its way down, 0 both
+    name      : what events say of it, instead of the expression
     """
-    return read_when(value, direction, engage, release, Symbols())
+    if not isinstance(name, str):
+        raise fault(f"when: name is {name!r:.60}, expected text.")
+    return replace(read_when(value, direction, engage, release, Symbols()), name=name)
 
 
 def read_when(value: Any, direction: Any, engage: Any, release: Any, names: Mapping[str, Expr]) -> When:
@@ -96,7 +100,7 @@ def read_when(value: Any, direction: Any, engage: Any, release: Any, names: Mapp
         text, value = " ".join(value.split()), parse(value, names, "when", condition=True)
     if isinstance(direction, bool) or direction not in (-1, 0, 1):
         raise fault(f"when: direction is {direction!r:.60}, expected +1, -1 or 0.")
-    made = When(value, direction, _names(engage, "when: engage"), _names(release, "when: release"), text)
+    made = When(value, direction, _names(engage, "when: engage"), _names(release, "when: release"), text=text)
     _refuse_both(made)
     if is_condition(value):
         made.guards()

@@ -183,7 +183,7 @@ def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float,
     frames = int(np.clip(60 * span, 240, most)) if fps is None else round(span * fps) + 1
     t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
     q, u = traj.at(t)
-    at = t, q, u, np.zeros_like(u), traj.beside(t)
+    at = t, q, u, np.zeros((len(t), len(traj.inputs))), traj.beside(t)
     poses = run(traj, [dyn.equations.pose(name) for name in bodies], *at) if bodies else []
     values = {s: float(e) for s, e in dyn.values.items()}
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))

@@ -159,6 +159,8 @@ class _Canvas:
                 order = max(order, bars[body]) + 0.012
             if part.kind == "trail":
                 self._trail(i, at[0], part.size[0], target)
+            elif part.kind == "patch":
+                self.face(xy[at], shaded(scene.points[i][at]), 1.5 + 1e-3 * order, ec="#c3cad1", lw=0.5)
             elif part.kind == "box":
                 for corners in at[np.array(FACES)]:
                     self.face(xy[corners], self.color(part), float(nearness[corners].mean()), alpha=0.5)
@@ -215,6 +217,14 @@ class _Canvas:
             xy, _, _ = self.project(_finer(self.scene.points[first : i + 1, p]), target)
             alpha = 0.75 * np.linspace(0, 1, len(xy) - 1) ** 1.5
             self.lines(np.stack([xy[:-1], xy[1:]], axis=1), 1.8, ACCENT, 2, alpha=alpha)
+
+
+def shaded(corners: np.ndarray) -> str:
+    """The colour of a patch of ground, lighter where it is turned to the light."""
+    n = np.cross(corners[2] - corners[0], corners[3] - corners[1])
+    lit = abs(n @ [0.45, -0.3, 0.84]) / (np.linalg.norm(n) or 1)
+    level = int(150 + 80 * lit)
+    return f"#{level:02x}{min(level + 5, 255):02x}{min(level + 10, 255):02x}"
 
 
 def _middle(points: np.ndarray) -> np.ndarray:

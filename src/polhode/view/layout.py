@@ -14,7 +14,7 @@ from polhode.model import WORLD, Contact, Joint, Latch, Loop, Model, Rolling, Ro
 from polhode.model.algebra import twists
 from polhode.model.body import Body
 
-from . import switched
+from . import ground, switched
 from .scene import Scene, Shape, Spans, Tie, viewpoint, where
 from .solid import Solid, aimed, numbers, pose, upright
 
@@ -49,6 +49,7 @@ class _Layout:
         self, model: Model, poses: Mapping[str, np.ndarray], values: Mapping[Expr, float], t: np.ndarray
     ) -> None:
         self.model, self.values, self.t = model, values, t
+        self.bodies = [body for body in model.bodies if not body.rotor]  # rotors are within others
         self.names = (WORLD, *(body.name for body in model.bodies))
         self.index = {name: k for k, name in enumerate(self.names)}
         self.parents = (0, *(self.index[body.parent] for body in model.bodies))
@@ -99,13 +100,16 @@ class _Layout:
     def tie(self, kind: str, a: tuple[int, np.ndarray], b: tuple[int, np.ndarray], *size: float, **more: Any) -> None:
         self.ties.append(Tie(kind=kind, bodies=(a[0], b[0]), points=np.array([a[1], b[1]]), size=size, **more))
 
+    def patch(self, body: int, corners: np.ndarray) -> None:
+        self.ties.append(Tie(kind="patch", bodies=(body,) * len(corners), points=corners, role="stand"))
+
     def scene(self, modes: switched.Modes, words: Mapping[str, Any]) -> Scene:
-        tips = {body.name: self._tip(body.name) for body in self.model.bodies if not self._carried(body.name)}
-        bars = {body.name: self._ends(body.name, tips.get(body.name)) for body in self.model.bodies}
+        tips = {body.name: self._tip(body.name) for body in self.bodies if not self._carried(body.name)}
+        bars = {body.name: self._ends(body.name, tips.get(body.name)) for body in self.bodies}
         self.bars = bars
         self._measure(bars)
         self._ties()
-        for body in self.model.bodies:
+        for body in self.bodies:
             self._skeleton(body, bars[body.name])
         self._solids(bars)
         for marker in self.model.markers[:MARKERS]:
@@ -116,13 +120,15 @@ class _Layout:
             self.add("trail", self.index[name], pose(np.zeros(3) if tip is None else tip), seconds, role="accent")
         U = upright(self.numbers(self.model.gravity))
         switched.draw(self, modes, U)
+        ground.draw(self)
         parts: list[Shape | Tie] = [*self.shapes, *self.ties]
         points = where(self.poses, parts) @ U.T if parts else np.zeros((len(self.t), 1, 3))
         low = float(np.nanmin(points[..., 2]))
         floor = 0.0 if low > -0.05 * self.size else low - 0.04 * self.size
-        ground = switched.level_ground(self, U)
-        floor = floor if ground is None else ground
-        self._stand(points, floor, U, grounded=ground is not None)
+        level = ground.level(self, U)
+        floor = floor if level is None else level
+        self._stand(points, floor, U, grounded=level is not None)
+        view = viewpoint(points, self.size)
         return Scene(
             t=self.t,
             bodies=self.names,
@@ -131,20 +137,20 @@ class _Layout:
             shapes=tuple(self.shapes),
             ties=tuple(self.ties),
             upright=U,
-            view=viewpoint(points, self.size),
+            view=replace(view, follow=False) if any(tie.kind == "patch" for tie in self.ties) else view,
             size=self.size,
             floor=floor,
             **words,
         )
 
     def _carried(self, name: str) -> int:
-        return self.parents.count(self.index[name])
+        return sum(body.parent == name for body in self.bodies)
 
     def _ends(self, name: str, tip: np.ndarray | None) -> list[np.ndarray]:
         """Where bars go from a body's origin: to what it carries, to what is tied to it, to its tip."""
-        ends = [self.numbers(child.pose.p) for child in self.model.bodies if child.parent == name]
+        ends = [self.numbers(child.pose.p) for child in self.bodies if child.parent == name]
         ends += [self.frame(marker)[1][:3, 3] for marker in self._tied(name, Loop, SpringDamper, Rope, Latch)]
-        feet = [c.marker for c in self.model.constraints if isinstance(c, Contact)]
+        feet = [c.marker for c in ground.contacts(self.model)]
         ends += [X[:3, 3] for k, X in map(self.frame, feet) if self.names[k] == name]
         found = [np.zeros(3)]
         for p in [*ends, *([] if tip is None else [tip])]:
@@ -169,7 +175,7 @@ class _Layout:
         """The extent of the machine at a typical moment; of its way, where it is a point."""
         places = [(self.index[name], np.zeros(3)) for name in bars]
         places += [(self.index[name], end) for name, ends in bars.items() for end in ends]
-        places += [(self.index[b.parent], self.numbers(b.pose.p)) for b in self.model.bodies if _slides(b.joint) < 2]
+        places += [(self.index[b.parent], self.numbers(b.pose.p)) for b in self.bodies if _slides(b.joint) < 2]
         places += [(k, X[:3, 3]) for part in _between(self.model) for k, X in map(self.frame, part.ends)]
         self._wheels()
         self.alone = len(bars) == 1 and not any(bars.values()) and not self.shapes
@@ -192,8 +198,9 @@ class _Layout:
 
     def _wheels(self) -> None:
         """Discs with spokes, which show that they turn, and spheres with three rings."""
-        for roll in self.model.constraints:
-            if isinstance(roll, Rolling) or (isinstance(roll, Contact) and roll.radius is not None):
+        rolls = [c for c in self.model.constraints if isinstance(c, Rolling)]
+        for roll in (*rolls, *ground.contacts(self.model)):
+            if roll.radius is not None:
                 body, X = self.frame(roll.wheel if isinstance(roll, Rolling) else roll.marker)
                 radius, disc = self.numbers([roll.radius or as_expr(0)])[0], roll.shape == "disc"
                 for n in [self.numbers(roll.axis)] if disc else np.eye(3):
@@ -235,7 +242,7 @@ class _Layout:
         """Centres of mass; and boxes for bodies whose bars would not show how they turn."""
         heaviest = max((s.mass for s in self.solids.values()), default=0.0)
         wheels = {s.body for s in self.shapes if s.kind in ("wheel", "ring")}
-        for body in self.model.bodies:
+        for body in self.bodies:
             name, solid = body.name, self.solids[body.name]
             k, carried = self.index[name], self._carried(name)
             if solid.mass > 0:
@@ -270,7 +277,7 @@ class _Layout:
 
         An arm, which turns about the vertical, stands unless it begins far below.
         """
-        held = [body for body in self.model.bodies if body.parent == WORLD and _slides(body.joint) < 2]
+        held = [body for body in self.bodies if body.parent == WORLD and _slides(body.joint) < 2]
         first, low = float(np.nanmin(points[0, :, 2])), float(np.nanmin(points[..., 2]))
         for body in held if len(held) <= FEET else ():
             if grounded and _slides(body.joint):

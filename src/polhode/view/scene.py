@@ -16,7 +16,7 @@ from polhode.model.errors import closest
 SIZES = {  # how many numbers the size of each kind has
     **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
     **{"mass": 1, "mount": 1, "pin": 1, "marker": 0, "trail": 1},
-    **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2},
+    **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2, "patch": 0},
 }
 CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
 CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
@@ -73,10 +73,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tie:
-    """Something between points of two bodies.
+    """Something between points of bodies, mostly of two.
 
-    kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width), "rope" (length, width), which sags
-    bodies : of its ends; points : (2, 3), each in its body
+    kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width), "rope" (length, width), which sags;
+             "patch", a piece of the ground with its corners
+    bodies : of its ends; points : (n, 3), each in its body
     when   : from when to when it is there; None for always
     """
 

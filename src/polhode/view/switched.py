@@ -25,18 +25,9 @@ Modes = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when ea
 IDLE = ("open", "released")
 
 
-def level_ground(layout: _Layout, U: np.ndarray) -> float | None:
-    """The height of the ground that something may touch, where it is level and belongs to the world."""
-    for contact in layout.model.constraints:
-        if isinstance(contact, Contact):
-            body, X = layout.frame(contact.ground)
-            if body == 0 and (U @ X[:3, 2])[2] > 1 - 1e-9:
-                return float((U @ X[:3, 3])[2])
-    return None
-
-
 def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
     """Add the shapes of all that comes and goes."""
+    rotors = {speed for body in layout.model.bodies if body.rotor for speed in body.joint.speeds()}
     for c in layout.model.constraints:
         acts = spans(modes, c.name)
         if isinstance(c, KnifeEdge):
@@ -56,7 +47,9 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
             _stop(layout, c, acts)
         elif isinstance(c, Lock | Brake | Clutch):
             names = (c.joint,) if isinstance(c, Lock) else (c.speed,) if isinstance(c, Brake) else c.ends
-            for body in layout.model.bodies:
+            if isinstance(c, Clutch) and rotors & set(names):
+                continue  # a motor that drives is nothing special
+            for body in layout.bodies:
                 if body.joint.name in names or set(body.joint.speeds()) & set(names):
                     at = layout.index[body.name], pose(np.zeros(3))
                     layout.add("pin", *at, 0.024 * layout.thick, role="accent", when=acts)

@@ -1,6 +1,7 @@
-"""The machines of this folder are imported by their names."""
+"""The machines of this folder, and of the examples, are imported by their names."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "examples")]

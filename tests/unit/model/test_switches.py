@@ -92,3 +92,20 @@ def test_faults_of_switches_in_python():
     for wrong in ({"at": 1, "when": "a"}, {}, {"at": 1, "direction": 1}, {"at": True}, {"at": float("inf")}):
         with pytest.raises(ModelError):
             pair().switch(engage="lock", **wrong)
+
+
+def test_many_conditions_are_one():
+    """Three comparisons joined by & or | are a condition: the least, or the largest, of their margins."""
+    a, b, c = ph.symbols("a b c")
+    guard, way = ph.when((a > 1) & (b < 2) & ~(c > 3)).guard()
+    assert way == 1
+    for values, expected in (((3, 0, 1), 2), ((1.5, 0, 1), 0.5), ((3, 5, 1), -3), ((3, 0, 7), -4)):
+        assert ph.evaluate(guard, dict(zip((a, b, c), values, strict=True))) == expected
+    guard, _ = ph.when((a > 1) | (b < 2) | (c > 3)).guard()
+    assert ph.evaluate(guard, {a: 0, b: 4, c: 5}) == 2
+
+
+def test_a_name_is_what_events_say():
+    assert str(ph.when("a > 1", engage="b", name="too far")) == "too far"
+    with pytest.raises(ph.ModelError, match="name is 3, expected text"):
+        ph.when("a > 1", name=3)

@@ -1,0 +1,251 @@
+"""The walker after Nelson and Quinn, section 5, and a hexapod, walk as a prototype in another program did.
+
+The paper has no numbers. Those here are of that prototype, by RK4 at 0.2 ms, with references that were sampled every
+4 ms, and armatures in place of rotors.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import hexapod as hexa
+import numpy as np
+import pytest
+import walker as k2t
+
+import polhode as ph
+
+WALK, TURN = k2t.Gait(), k2t.Gait(stride=0, turn=0.3)
+
+
+@cache
+def walker(relief=None, link="gear", **ground):
+    made = k2t.GROUND | ground | ({} if relief is None else {"relief": relief})
+    return ph.formulate(k2t.walker(made, link), "quasicoordinate").compile()
+
+
+@cache
+def hexapod(relief=None, **ground):
+    made = hexa.GROUND | ground | ({} if relief is None else {"relief": relief})
+    return ph.formulate(hexa.hexapod(made), "quasicoordinate").compile()
+
+
+def test_the_file_is_the_machine():
+    assert ph.load(Path(k2t.__file__).with_name("walker.toml")) == k2t.walker()
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "x"), [("rk4", 5e-4, 0.2169), ("euler", 2e-4, 0.2169), ("euler", 5e-4, 0.2165)]
+)
+def test_a_cycle(method, step, x):
+    traj = k2t.run(walker(), WALK, 1, step, method)
+    assert traj["top_x"][-1] == pytest.approx(x, abs=1e-4)
+    assert np.abs(traj["top_ay"]).max() < 0.0025
+    assert traj["top_y"][-1] == pytest.approx(0, abs=1e-9)
+    assert 0.2610 < traj["top_z"].min() < traj["top_z"].max() < 0.2634
+
+
+def test_a_turn():
+    traj = k2t.run(walker(), TURN, 2, 2e-4)
+    assert traj["top_az"][-1] / 2 == pytest.approx(0.2993, abs=1e-4)
+    arc = k2t.run(walker(), k2t.Gait(turn=0.2), 1, 2e-4)
+    assert arc["top_az"][-1] == pytest.approx(0.1998, abs=1e-4)
+
+
+def test_motors_and_the_ground_account_for_all_energy():
+    """Five cycles: 32 J of positive work, 1.8 J net; what motors do and the ground takes adds up."""
+    traj = k2t.run(walker(), WALK, 5, 2e-4, output=2e-3)
+    assert traj["top_x"][-1] == pytest.approx(1.0846, abs=1e-4)
+    power = sum(traj[f"{name}_control"] * traj[f"{name}_dot"] for name in k2t.KP)
+    positive = sum(np.maximum(traj[f"{name}_control"] * traj[f"{name}_dot"], 0) for name in k2t.KP)
+    peaks = [np.abs(traj[f"{name}_control"]).max() * k2t.RATIO for name in k2t.KP]
+    assert np.trapezoid(power, traj.t) == pytest.approx(traj.work_done[-1, 0], abs=2e-3)
+    assert np.trapezoid(positive, traj.t) == pytest.approx(32.0, rel=0.02)
+    assert traj.work_done[-1, 0] == pytest.approx(1.8, abs=0.1)
+    # rates of references that are sampled are off by up to 2 ms times 17 rad/s^2, which makes 0.33 N m
+    assert peaks == pytest.approx([0, 10.3, 10.3, 10.3, 10.4], abs=0.4)
+    assert np.abs(traj.energy_drift).max() < 1e-4
+
+
+def test_slippery_ground():
+    traj = k2t.run(walker(friction=0.3), WALK, 3)
+    assert traj["top_x"][-1] == pytest.approx(0.676, abs=1e-3)
+
+
+def test_a_push():
+    """It goes on after (-0.2, 0.3) m/s and 0.8 rad/s."""
+    pushed = {"top_vx": -0.2, "top_vy": 0.3, "top_wz": 0.8}
+    traj = k2t.run(walker(), WALK, 3, 2e-4, u0=pushed)
+    assert traj["top_x"][-1] == pytest.approx(0.647, abs=1e-3)
+    assert traj["top_y"][-1] == pytest.approx(0.022, abs=2e-3)
+    assert np.abs(traj["top_ax"]).max() < 0.005
+
+
+@pytest.mark.slow
+def test_other_walks():
+    """Speeds of shorter half steps, and twenty cycles without drift."""
+    for half, speed in ((0.6, 0.181), (0.5, 0.236), (0.4, 0.316), (0.3, 0.255)):
+        traj = k2t.run(walker(), k2t.Gait(half=half), 5, 2e-4)
+        assert traj["top_x"][-1] / (10 * half) == pytest.approx(speed, abs=1e-3)
+    traj = k2t.run(walker(), WALK, 20, 2e-4)
+    assert traj["top_x"][-1] == pytest.approx(4.338, abs=1e-3)
+
+
+# clutches
+
+
+def test_clutches_that_hold_are_gears():
+    """The machine with eight constraints more against the one in which they are embedded."""
+    one, two = (k2t.run(walker(link=link), WALK, 0.5, 2e-4) for link in ("gear", "reversing clutch"))
+    assert two["top_x"] == pytest.approx(one["top_x"], abs=1e-9)
+
+
+@cache
+def climb():
+    dyn = walker(k2t.block((0.42, 0.54)), "clutch")
+    return dyn, k2t.run(dyn, WALK, 6, switches=k2t.stepping(dyn.equations, WALK))
+
+
+def test_a_block_is_climbed_by_braking_femurs():
+    """8 events, 0.18 J lost; without clutches it pitches five times as much."""
+    _, traj = climb()
+    assert traj["top_x"][-1] == pytest.approx(1.301, abs=1e-3)
+    assert np.abs(traj["top_ay"]).max() < 0.013
+    changes = [event for event in traj.events[1:] if event.what]
+    assert len(changes) == len(traj.events) - 1 == 8
+    assert sum(event.lost for event in changes) == pytest.approx(0.18, abs=0.01)
+    stiff = k2t.run(walker(k2t.block((0.42, 0.54))), WALK, 6)
+    assert stiff["top_x"][-1] == pytest.approx(1.297, abs=1e-3)
+    assert np.abs(stiff["top_ay"]).max() == pytest.approx(0.061, abs=1e-3)
+
+
+def test_momentum_across_clutches():
+    """At each event M du = J^T Lam: the machine as a whole keeps its momenta, positions stay, energy is lost."""
+    dyn, traj = climb()
+    nq, nu = len(dyn.equations.q), len(dyn.equations.u)
+    for event in traj.events[1:]:
+        before, after = event.states
+        assert np.array_equal(before[:nq], after[:nq])
+        M = dyn.mass_matrix(before[:nq])
+        u, v = before[nq : nq + nu], after[nq : nq + nu]
+        jump = M @ (v - u)
+        scale = np.abs(M @ u).max()
+        assert np.abs(jump[:6]).max() < 1e-9 * scale  # angular and linear momentum along the speeds of the base
+        assert np.abs(jump).max() > 1e-4 * scale
+        assert event.lost == pytest.approx((u @ M @ u - v @ M @ v) / 2, rel=1e-8)
+        assert event.lost == pytest.approx((v - u) @ M @ (v - u) / 2, rel=1e-8)  # a projection
+        assert np.abs(v - u).max() / k2t.RATIO < 5.6
+
+
+def test_reversed_femurs_make_it_bow():
+    """D_F = (-1, -1, -1, -1): pitch +-0.091 for +-0.2 of the motors, and back."""
+    torques, switches = k2t.bow()
+    start = k2t.Gait(stride=0).start()
+    dyn = walker(link="reversing clutch")
+    traj = ph.simulate(dyn, start, t_end=6.0, tau=torques, method="euler", step=5e-4, switches=switches)
+    pitch = traj["top_ay"]
+    assert (pitch.max() - pitch.min()) / 2 == pytest.approx(0.0915, abs=1e-3)
+    assert pitch[-1] == pytest.approx(pitch[np.searchsorted(traj.t, 0.95)], abs=1e-3)
+
+
+# two grounds
+
+
+@pytest.mark.slow
+def test_rigid_ground_with_coulombs_law():
+    """The same gait on constraints that come and go, by time-stepping: as far to two digits."""
+    rigid = ph.formulate(k2t.walker({"friction": 0.8}), "quasicoordinate").compile()
+    soft = k2t.run(walker(), WALK, 1)
+    start = WALK.start() | {"top_z": WALK.start()["top_z"] + 0.0008}
+    hard = k2t.run(rigid, WALK, 1, 5e-4, "moreau", q0=start)
+    assert hard["top_x"][-1] == pytest.approx(soft["top_x"][-1], rel=0.02)
+
+
+# the hexapod
+
+
+def test_the_hexapod_stands():
+    traj = hexa.run(hexapod(), hexa.Gait(stride=0, lift=0), 1.5)
+    assert traj["body_z"][-1] == pytest.approx(0.1455, abs=1e-4)
+    heights = [hexapod().pose(f"{leg}_foot")(traj.q[-1])[2, 3] for leg in hexa.HIPS]
+    assert np.array(heights) * -2e4 == pytest.approx(14.06 * np.ones(6), abs=0.05)
+
+
+def test_the_hexapod_walks():
+    traj = hexa.run(hexapod(), hexa.Gait(), 7.0)
+    assert traj["body_x"][-1] == pytest.approx(1.175, abs=1e-3)
+    assert traj["body_y"][-1] == pytest.approx(-0.015, abs=2e-3)
+    assert traj["body_az"][-1] == pytest.approx(-0.009, abs=2e-3)
+    assert np.abs(traj["body_ax"]).max() < 0.0081
+    assert np.abs(traj["body_ay"]).max() < 0.0014
+    turn = hexa.run(hexapod(), hexa.Gait(stride=0, turn=-0.3), 3.0)
+    assert np.abs(turn["body_az"][-1]) == pytest.approx(1.06, abs=0.01)
+
+
+def test_the_hexapod_gets_up():
+    """Pushed over while its motors are off it falls on its belly, and stands again a second later."""
+    traj = hexa.run(hexapod(), hexa.Gait(stride=0, lift=0, limp=(0.3, 0.8)), 2.5, u0={"body_vy": 0.5, "body_wx": 1.0})
+    assert traj["body_z"].min() < 0.035
+    assert traj["body_z"][-1] == pytest.approx(0.1455, abs=2e-4)
+    assert np.abs([traj["body_ax"][-1], traj["body_ay"][-1]]).max() < 1e-3
+
+
+def test_the_hexapod_on_hills():
+    """Legs that make up for roll and pitch keep the body level."""
+    free, level = (hexa.run(hexapod(hexa.hills()), hexa.Gait(level=k), 5.0, 5e-4) for k in (0.0, 2.0))
+    for traj in (free, level):
+        assert traj["body_x"][-1] > 0.6
+    assert level["body_ay"].std() < 0.5 * free["body_ay"].std()
+    assert level["body_ax"].std() < 0.5 * free["body_ax"].std()
+
+
+# formulations
+
+
+def embedded(dyn):
+    """The speeds of all joints from the independent ones."""
+    eq = dyn.equations
+    speeds = getattr(eq.kinematics, "speeds", None)
+    if speeds is None:
+        return np.eye(len(eq.u))
+    return np.array(ph.evaluate(list(speeds.G.entries), {}), dtype=float).reshape(speeds.G.shape)
+
+
+METHODS = ("denoc", "poincare", "kane", "lagrange")
+LONGER = [pytest.param("hexapod", method, marks=pytest.mark.slow) for method in METHODS[1:]]
+
+
+@pytest.mark.parametrize(("machine", "method"), [*(("walker", m) for m in METHODS), ("hexapod", "denoc"), *LONGER])
+def test_formulations_agree(machine, method):
+    """Motors that are transformations here against motors that are constraints there, on hills."""
+    model = {"walker": k2t.walker, "hexapod": hexa.hexapod}[machine]({**k2t.GROUND, "relief": hexa.hills()})
+    few = ph.formulate(model, "quasicoordinate").compile()
+    many = ph.formulate(model, method).compile()
+    G, draw, pressed = embedded(few), np.random.default_rng(3), 0
+    for _ in range(3):
+        q = draw.uniform(-0.3, 0.3, model.nq)
+        q[5] = 0.2
+        v = draw.uniform(-1, 1, G.shape[1])
+        controls = {a.name: draw.uniform(-0.1, 0.1) for a in model.actuators}
+        found = G @ few.forward_dynamics(q, v, 0 * v, controls=controls)
+        u = G @ v
+        if method == "lagrange":
+            u, found = rates(q, u, found)
+        expected = many.forward_dynamics(q, u, 0 * u, controls=controls)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * np.abs(expected).max())
+        pressed += np.abs(few.forces(q, v, controls=controls)[3:6]).max() > 10
+    assert pressed
+
+
+def rates(q, u, udot):
+    """Rates of coordinates and their rates: the free body's are Euler angles, and its velocity in the world."""
+    build = ph.Builder("body")
+    build.body("body", joint=ph.free(quaternion=False), mass=1, inertia=(1, 1, 1))
+    eq = ph.formulate(build.build())
+    values = dict(zip([*eq.q, *eq.u], [*q[:6], *u[:6]], strict=True))
+    N, N_dot = (
+        np.array(ph.evaluate(list(m.entries), values), dtype=float).reshape(6, 6)
+        for m in (eq.N, eq.kinematics.rate(eq.N))
+    )
+    q_dot, q_ddot = u.copy(), udot.copy()
+    q_dot[:6], q_ddot[:6] = N @ u[:6], N @ udot[:6] + N_dot @ u[:6]
+    return q_dot, q_ddot
