@@ -128,6 +128,7 @@ def test_a_block_is_climbed_by_braking_femurs():
     changes = [event for event in traj.events[1:] if event.what]
     assert len(changes) == len(traj.events) - 1 == 8
     assert sum(event.lost for event in changes) == pytest.approx(0.18, abs=0.01)
+    assert {len(event.what) for event in changes} == {2}  # a brake and a clutch, not those that bear their impulse
     stiff = k2t.run(walker(k2t.block((0.42, 0.54))), WALK, 6)
     assert stiff["top_x"][-1] == pytest.approx(1.297, abs=1e-3)
     assert np.abs(stiff["top_ay"]).max() == pytest.approx(0.061, abs=1e-3)
