@@ -34,7 +34,7 @@ _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
     "model": "Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical universal "
-    "planar spherical free weld",
+    "planar spherical free weld height_grid",
     "formats": "load save",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         compound,
         cylindrical,
         free,
+        height_grid,
         joint,
         planar,
         prismatic,
@@ -154,6 +155,7 @@ __all__ = [
     "exp",
     "formulate",
     "free",
+    "height_grid",
     "joint",
     "joint_map",
     "kinematic_matrix",

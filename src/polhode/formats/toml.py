@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from polhode.graph import Expr, const, symbol, zeros
@@ -45,7 +46,7 @@ _TABLES = {  # array of tables: (required keys, other keys)
     "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
 _TOP = {
-    *("name", "gravity", "symbols", "constants", "definitions", "notes", "literal", "limits"),
+    *("name", "gravity", "symbols", "constants", "definitions", "reliefs", "notes", "literal", "limits"),
     *("force_order", "constraint_order"),
 }
 
@@ -97,6 +98,7 @@ class _Reader(Values):
             self._marker(build, table, i)
         self._variables(build, _names(data.get("state")), _names(data.get("actuator")), _names(data.get("motor")))
         self._defined(data, "definitions")
+        self._defined(data, "reliefs", ("x", "y"))
         for kind in ELEMENTS.values():
             for table in self._tables(data, kind.table):
                 with self.faults.caught(), ours(titled(kind.table)):
@@ -133,8 +135,8 @@ class _Reader(Values):
     def _declare(self, name: str, e: Expr) -> None:
         self.names[name] = self.names[f"p.{name}"] = e
 
-    def _defined(self, data: dict[str, Any], key: str) -> None:
-        """Read [constants] or [definitions]: names for expressions, each of earlier ones."""
+    def _defined(self, data: dict[str, Any], key: str, own: tuple[str, ...] = ()) -> None:
+        """Read [constants], [definitions] or [reliefs]: names for expressions, each of earlier ones."""
         table = data.get(key, {})
         if not isinstance(table, dict):
             self.faults.add(f"Model: {key} is {table!r:.60}, expected a table [{key}] of name = value.")
@@ -147,7 +149,7 @@ class _Reader(Values):
             if name in self.names or name == TIME.value:
                 self.faults.add(f"{what} {name!r}: that name is taken by a symbol, constant or variable. Rename it.")
                 continue
-            self._declare(name, self.either(TIME, self.quantity, value, f"{what} {name!r}"))
+            self._declare(name, self.either(TIME, partial(self.quantity, own=own), value, f"{what} {name!r}"))
 
     def _variables(self, build: Builder, states: list[str], actuators: list[str], motors: list[str]) -> None:
         """Let expressions use coordinates, speeds, states, controls and time from here on."""

@@ -70,6 +70,8 @@ class _Writer:
         self.meaning: dict[Expr, Expr] = {}  # of the names of parts
         self.constants = self._named(fixed, f"{self.prefix}_c")
         self.definitions = self._named(moving, f"{self.prefix}_d")
+        own = [e for part in model.forces for name, spec in part.specs.items() if spec.own for e in [part.held()[name]]]
+        self.reliefs = self._named([e for e in own if e is not None], f"{self.prefix}_r")
 
     def _named(self, exprs: list[Expr], prefix: str) -> list[tuple[Expr, Expr]]:
         """Give names to the parts of large expressions."""
@@ -93,6 +95,8 @@ class _Writer:
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
+        if self.reliefs:
+            blocks.append(self._definitions("reliefs", self.reliefs))
         elements = (*model.states, *model.forces, *model.constraints)
         blocks += [self._table(part.table, element_table(part)) for part in elements if part.name not in owned["part"]]
         blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]

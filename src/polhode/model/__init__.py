@@ -12,6 +12,7 @@ from .joint import Joint, Limits, Part, compound, joint
 from .model import Model
 from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
+from .relief import height_grid
 from .report import Report
 from .states import TIME, State
 from .switched import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
@@ -62,6 +63,7 @@ __all__ = [
     "compound",
     "cylindrical",
     "free",
+    "height_grid",
     "joint",
     "planar",
     "prismatic",
