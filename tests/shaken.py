@@ -166,7 +166,7 @@ class Shaken:
     def scale(self, share):
         """Set the speeds by hand to a share of themselves, which all constraints that hold allow, and go on."""
         self.sim.u = share * self.sim.u
-        self.release()
+        self.go_on(1e-6)
 
     def go_on(self, span):
         """Move on, with events of its own; begin anew where it left the region of interest."""

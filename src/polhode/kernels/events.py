@@ -155,8 +155,8 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
         for k in range(v.guards):
             here, way = sign[k] * guard[k], sign[k] * guard_rate[k]
             at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
-            gone = here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
-            gone = gone and w.real[v.least + v.rows + k] == 0.0  # gaps that are watched as guards are do not jump
+            jumps = w.real[v.least + v.rows + k] == 0.0  # not so gaps that are watched as guards are
+            gone = jumps and here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
             if sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
@@ -164,7 +164,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
                 if gone:
                     sign[k] = -sign[k]
             elif counts(w, v.rows + k):  # below 0 in a jump, or from 0 where it starts
-                if gone or (here == 0.0 and way < 0.0):
+                if gone or (jumps and here == 0.0 and way < 0.0):
                     w.whole[v.jumped + k] = jumped = 1
             elif way < 0.0 if at_once else here < 0.0:  # crossed the other way by now, or about to be
                 sign[k] = -sign[k]

@@ -234,6 +234,7 @@ class Driver:
                 if modes.board is not None and modes.board.is_noted():
                     modes.board.event(self.t)
                 elif modes.passes_over():
+                    self._now.t = np.nextafter(self._now.t, np.inf)  # beyond a jump that is between two times
                     self._go_on()
                 elif self._switch(lambda: modes.event(self.t)):
                     return ENDED

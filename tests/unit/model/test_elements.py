@@ -233,7 +233,7 @@ def test_text_stands_for_expressions_wherever_they_are_taken():
 
 def test_what_an_element_is_about_comes_first_and_by_position():
     """Of a rigid element and of the force in its place, whichever class declares the field."""
-    for table, first in {"stop": ["coordinate"], "rope": ["a", "b"], "contact": ["marker", "ground"]}.items():
+    for table, first in {"stop": ["coordinate"], "rope": ["a", "b", "length"], "contact": ["marker", "ground"]}.items():
         for kind in (ELEMENTS[table], ELEMENTS[f"compliant_{table}"]):
             by_position = [p.name for p in kind.signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
             assert by_position == first

@@ -95,14 +95,16 @@ def test_faults_of_switches_in_python():
 
 
 def test_many_conditions_are_one():
-    """Three comparisons joined by & or | are a condition: the least, or the largest, of their margins."""
+    """Three comparisons joined by & or | are a condition: each has a margin that is above 0 where it is true."""
     a, b, c = ph.symbols("a b c")
-    guard, way = ph.when((a > 1) & (b < 2) & ~(c > 3)).guard()
-    assert way == 1
-    for values, expected in (((3, 0, 1), 2), ((1.5, 0, 1), 0.5), ((3, 5, 1), -3), ((3, 0, 7), -4)):
-        assert ph.evaluate(guard, dict(zip((a, b, c), values, strict=True))) == expected
-    guard, _ = ph.when((a > 1) | (b < 2) | (c > 3)).guard()
-    assert ph.evaluate(guard, {a: 0, b: 4, c: 5}) == 2
+    every, some = ph.when((a > 1) & (b < 2) & ~(c > 3)), ph.when((a > 1) | (b < 2) | (c > 3))
+    assert [way for _, way in every.guards()] == [1, 1, 1]
+    for values, expected in (((3, 0, 1), True), ((0.5, 0, 1), False), ((3, 5, 1), False), ((3, 0, 7), False)):
+        above = [ph.evaluate(margin, dict(zip((a, b, c), values, strict=True))) > 0 for margin, _ in every.guards()]
+        assert every.holds(above) == expected
+    margins = [ph.evaluate(margin, {a: 0, b: 4, c: 5}) for margin, _ in some.guards()]
+    assert sorted(margins) == [-2, -1, 2]
+    assert some.holds([margin > 0 for margin in margins])
 
 
 def test_a_name_is_what_events_say():

@@ -277,7 +277,7 @@ def test_a_run_that_was_switched_late_still_starts_at_its_start(how):
     assert len(traj.events) == 2
     if how == "set":
         assert traj.events[1].mode["floor"] == "closed"
-        assert traj.events[1].why == "set by hand"
+        assert traj.events[1].why == "closes, set by hand"
 
 
 def test_what_changes_nothing_is_no_event_and_lists_of_names_are_taken():
