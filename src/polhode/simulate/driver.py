@@ -22,7 +22,7 @@ from polhode.trajectory.events import Events
 
 from .asked import method_of, movable, parameters_of, tolerances, values_of
 from .bounds import check_bounds
-from .ending import ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended, in_vain
+from .ending import AT_ONE_TIME, ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended, in_vain
 from .inputs import read_inputs
 from .interrupt import PATIENCE, stoppable
 from .modes import Modes
@@ -227,7 +227,8 @@ class Driver:
         modes = self._modes
         try:
             if status == EVENT:
-                self._still = self._still + 1 if self._now.t <= self._last_event else 0
+                near = self._now.t - self._last_event <= AT_ONE_TIME * max(1.0, abs(self._now.t))
+                self._still = self._still + 1 if near else 0
                 self._last_event = self._now.t
                 if self._still > LIVELOCK:
                     return LIVELOCKED

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .driver import Driver
 
 LIVELOCK = 1000  # events at one time, after which a run ends
+AT_ONE_TIME = 5e-8  # s, of a second and of times that are longer: events that follow within it count as such
 ENDED, STOPPED, LIVELOCKED = -1, -2, -3  # beside what the loop returns
 JAMMED = 1e-2  # of its reference, that a row has of its own where it hardly determines a speed
 
