@@ -1,4 +1,4 @@
-"""Random limbed trees with random drive trains: transmissions as constraints by four methods, as transformations by one."""
+"""Random trees with random drive trains: transmissions as constraints by four methods, as transformations by one."""
 
 from functools import cache
 
