@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ HATCHED = np.array(
 )
 # of a spring: along it, by its length; across, by its width
 ZIGZAG = np.array([(0, 0), (0.12, 0), *((0.12 + 0.76 * i / 18, (-1) ** i) for i in range(1, 18)), (0.88, 0), (1, 0)])
+LETTER = 8.5  # width of one, on average, of what is written below
 HALF = np.tan(np.radians(14))  # of the picture's height, at distance 1
 
 
@@ -91,7 +93,8 @@ class _Canvas:
         say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
         say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
         say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
-        say(12, 12, scene.newest(scene.t[i]), color=ACCENT)
+        said = fill(scene.newest(scene.t[i]), int(self.width / LETTER), max_lines=2, placeholder=" ...")
+        say(12, 12, said, color=ACCENT)
 
     def lines(self, segments: Any, width: Any, color: Any, order: float, **options: Any) -> None:
         made = self.collections.LineCollection(
