@@ -93,16 +93,9 @@ def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
 
     Reference: [NelsonQuinn, eq. 40, 48].
     """
-    names, turned = [], []
-    for motor in model.motors:
-        if motor.link == "gear" and motor.stiffness is None:
-            own = [u for u, _ in motor.drives] if motor.turns else [u for u, _ in motor.drives[1:]]
-            names += [f"{motor.name} drives {u}" for u in own]
-            turned += own
-            if motor.sums and motor.turns:
-                names.append(f"{motor.name} pulls")
-                turned.append(motor.sums[-1][0])
-    if not names or len(set(turned)) < len(turned):  # a joint that two motors turn: chosen by its numbers
+    rows = [row for motor in model.motors for row in motor.determined().items()]
+    names, turned = [name for name, _ in rows], {speed for _, speed in rows}
+    if not names or len(turned) < len(names):  # a joint that two motors turn: chosen by its numbers
         return names or False, None
     return names, [u for u in model.speeds if u not in turned]
 

@@ -20,7 +20,7 @@ from polhode.spatial import Pose
 from . import fields
 from .body import WORLD, Body, Marker
 from .constraints import Relation
-from .drives import Actuator
+from .drives import CONTROL, Actuator
 from .elements import Constraint, Element, Force, element
 from .errors import ModelError, closest, fault
 from .forces import Potential, SpeedForce
@@ -90,6 +90,23 @@ class Motor(Element):
     def current(self) -> str:
         """What the state of its current is called."""
         return f"{self.name}_current"
+
+    def row(self, speed: str) -> str:
+        """What the constraint is called by which a speed turns with its shaft."""
+        return f"{self.name} drives {speed}"
+
+    @property
+    def pulls(self) -> str:
+        """What the constraint is called by which its cable sums joints up."""
+        return f"{self.name} pulls"
+
+    def determined(self) -> dict[str, str]:
+        """The constraints of a transmission that always holds, each with the speed of a joint that it determines."""
+        if self.link != "gear" or self.stiffness is not None:
+            return {}
+        if self.sums:
+            return {self.pulls: self.sums[-1][0]} if self.turns else {}
+        return {self.row(u): u for u, _ in (self.drives if self.turns else self.drives[1:])}
 
     def carrier(self, model: Model) -> str:
         """The body that carries it."""
@@ -164,7 +181,6 @@ def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]
     found, joints = Parts(), [body.joint for body in bodies]
     rates = {u: _rate(motor, u, bodies, markers) for u, _ in motor.drives}
     speed, rho = f"{motor.name}_dot", symbol(f"{motor.name}_dot")
-    pairs = motor.drives or motor.sums
     if motor.turns:
         found.bodies.append(_rotor(motor, markers))
         along = [(speed, as_expr(1))]
@@ -191,7 +207,6 @@ def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]
             lower=motor.lower, upper=motor.upper, least=None, most=None,
         )
     )  # fmt: skip
-    assert pairs or motor.turns
     return found
 
 
@@ -256,22 +271,20 @@ def _transmission(motor: Motor, rates: Mapping[str, dict[str, Expr]], joints: li
     if motor.sums:
         if motor.turns:
             shaft = _sum(dict(motor.sums))
-            found.constraints.append(Relation(name=f"{name} pulls", value=rho - motor.ratio * shaft, active=True))
+            found.constraints.append(Relation(name=motor.pulls, value=rho - motor.ratio * shaft, active=True))
         return
     if not motor.turns:
         first, share = motor.drives[0]
         for u, e in motor.drives[1:]:
             row = _sum(rates[u]) - _sum(rates[first]) * (e / share)
-            found.constraints.append(Relation(name=f"{name} drives {u}", value=row, active=True))
+            found.constraints.append(Relation(name=motor.row(u), value=row, active=True))
         return
     for u, e in motor.drives:
         share = e / motor.ratio
         if motor.stiffness is not None:
             _yielding(motor, u, share, joints, found)
         elif motor.link == "gear":
-            found.constraints.append(
-                Relation(name=f"{name} drives {u}", value=_sum(rates[u]) - share * rho, active=True)
-            )
+            found.constraints.append(Relation(name=motor.row(u), value=_sum(rates[u]) - share * rho, active=True))
         else:
             joint = next(joint.name for joint in joints if u in joint.speeds())
             label, ends = f"{name} {joint if u == f'{joint}_dot' else u}", (u, f"{name}_dot")
@@ -284,8 +297,13 @@ def _transmission(motor: Motor, rates: Mapping[str, dict[str, Expr]], joints: li
 def _yielding(motor: Motor, u: str, share: Expr, joints: list[Joint], found: Parts) -> None:
     """A spring between the shaft and a joint, with play, and its damper."""
     assert motor.stiffness is not None
-    q = next((q for joint in joints for q, v in zip(joint.coordinates(), joint.speeds(), strict=False) if v == u), None)
-    twist = symbol(motor.name) * share - symbol(str(q))
+    joint = next(joint for joint in joints if u in joint.speeds())
+    if joint.nu != 1:
+        raise fault(
+            f"{motor.what}: yields towards {u!r}, one of {joint.nu} speeds of joint {joint.name!r}, expected a joint "
+            "of one, whose angle winds the spring. Leave out stiffness=, or split the joint."
+        )
+    twist = symbol(motor.name) * share - symbol(joint.coordinates()[0])
     half = motor.play / 2
     wound = twist if motor.play == 0 else maximum(twist - half, 0) - maximum(-twist - half, 0)
     found.forces.append(Potential(name=f"{motor.name} winds {u}", energy=motor.stiffness * wound * wound / 2))
@@ -298,7 +316,7 @@ def _yielding(motor: Motor, u: str, share: Expr, joints: list[Joint], found: Par
 
 def _torque(motor: Motor, rho: Expr, found: Parts) -> Expr:
     """What acts on the rotor: the control, or what a voltage makes of it."""
-    control = symbol(f"{motor.name}_control")
+    control = symbol(CONTROL.format(motor.name))
     if motor.constant is None or motor.resistance is None:
         return control
     if motor.inductance is None:
