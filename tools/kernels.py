@@ -40,6 +40,7 @@ EXTERNALS = {"sqrt", "pow", "memset", "memcpy", "memmove"}
 VECTORISED = {"lanes.march"}  # loops over many states, 7 % faster for it; the others gain nothing
 ADAPTIVE = ("dop853", "dopri5", "rodas5p")
 FIXED = ("rk4", "midpoint", "euler")
+marks: dict[str, str] = {}  # what functions are marked by, by the start of Numba's names of them
 
 
 def pendulum() -> Any:
@@ -143,6 +144,9 @@ def uncached(kernel: Kernel[Any, Any]) -> Any:
     """A function as Numba compiles it here: not kept on disk, and without a way in from Python, to save time."""
     from numba import njit
 
+    if kernel.marks:
+        words = f"{kernel.function.__module__}.{kernel.function.__qualname__}".split(".")
+        marks["_ZN" + "".join(f"{len(word)}{word}" for word in words) + "B"] = kernel.marks
     options = shipped.OPTIONS | kernel.options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return njit(kernel.function, **options)
 
@@ -195,10 +199,13 @@ def tidied(text: str, inner: str, name: str) -> str:
             call void @raised()
             unreachable
         }}"""
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(marked(text, marks, "noinline"))
     module.link_in(llvm.parse_assembly(way_in))
     own = [v for v in (*module.functions, *module.global_variables) if not v.is_declaration and v.name != "kernel"]
+    hurried = {}
     for i, value in enumerate(own):
+        if "optnone" in marks.get(value.name.partition("B")[0] + "B", ""):
+            hurried[f"part{i}("] = "optnone"
         value.linkage = "internal"
         value.name = f"part{i}"  # Numba's own names count how much it has compiled before
     target = llvm.Target.from_default_triple().create_target_machine(cpu="generic", features="", opt=2)
@@ -217,7 +224,19 @@ def tidied(text: str, inner: str, name: str) -> str:
         raise ValueError(f"Kernel {name!r} may raise an exception, which nobody would see. Return a status instead.")
     lines = [line.partition(" ; preds = ")[0].rstrip() for line in str(module).splitlines()]
     skipped = ("target ", "source_filename", "; ModuleID")
-    return "\n".join(line for line in lines if line and not line.startswith(skipped)) + "\n"
+    kept = "\n".join(line for line in lines if line and not line.startswith(skipped)) + "\n"
+    return marked(kept, hurried, "optnone")
+
+
+def marked(text: str, marks: dict[str, str], mark: str) -> str:
+    """Put a mark on the definitions of functions whose names start so."""
+
+    def with_mark(line: str) -> str:
+        name = line.partition("@")[2].lstrip('"')
+        wanted = any(mark in found and name.startswith(start) for start, found in marks.items())
+        return f"{line.removesuffix('{')}{mark} {{" if wanted else line
+
+    return "\n".join(with_mark(line) if line.startswith("define ") else line for line in text.split("\n"))
 
 
 class Maker:

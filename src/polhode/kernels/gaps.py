@@ -22,7 +22,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from .kernel import helper, inlined
+from .kernel import apart, helper, inlined, rare
 from .machine import POSES
 from .stepping import Array, copy
 from .views import part
@@ -88,7 +88,7 @@ def _of(w: Any, g: int, poses: int) -> tuple[float, float, float]:
     return gap(part(w.real, v.gap_row + FIELDS * g, FIELDS), w.whole[v.gap_kind + g], X)
 
 
-@helper
+@apart
 def start(m: Any, w: Any, t: float, x: Array, dx: Array, fresh: bool) -> None:
     """Know the poses where a step starts; at first, look at all gaps.
 
@@ -172,7 +172,7 @@ def look(m: Any, w: Any, t: float, y: Array, dy: Array, h: float, ahead: float) 
         _push(w, g, clear)
 
 
-@helper
+@rare
 def at(m: Any, w: Any, t: float, y: Array, dy: Array, k: int) -> float:
     """The value of entry k, a gap, at a state; its rate is in `rate`."""
     v = w.places[0]
@@ -181,7 +181,7 @@ def at(m: Any, w: Any, t: float, y: Array, dy: Array, k: int) -> float:
     return float(w.real[v.value + k])
 
 
-@helper
+@rare
 def sample(m: Any, w: Any, t: float, y: Array, dy: Array, value: int, rate: int) -> None:
     """Write values and rates of the gaps that are due in a step, at a state in it, to places in w.real."""
     v = w.places[0]

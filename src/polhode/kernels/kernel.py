@@ -29,8 +29,8 @@ class Kernel(Generic[P, R]):
     does not raise. Multiply-adds may be contracted; NaN and Inf survive, also a division by zero.
     """
 
-    def __init__(self, function: Callable[P, R], **options: Any) -> None:
-        self.function, self.options = function, options
+    def __init__(self, function: Callable[P, R], marks: str = "", **options: Any) -> None:
+        self.function, self.marks, self.options = function, marks, options
         self.name = f"{function.__module__.removeprefix(f'{__package__}.')}.{function.__qualname__}"
         self.kept: dict[Hashable, Callable[[int], Any] | None] = {}  # by layout; None where Numba must compile it
         update_wrapper(self, function)
@@ -144,6 +144,19 @@ def kernel(function: Callable[P, R]) -> Kernel[P, R]:
 def helper(function: F) -> F:
     """Make a function that only kernels call: it has no way in from Python, which takes long to compile."""
     return cast(F, Kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=False))
+
+
+def apart(function: F) -> F:
+    """Make a helper that stays a function of its own, also where one place calls it: LLVM takes more than twice as long
+    for a loop that holds everything. Heeded in what is shipped."""
+    return cast(F, Kernel(function, "noinline", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=False))
+
+
+def rare(function: F) -> F:
+    """Make a helper that is seldom called: it stays apart, and is made into machine code in a hurry."""
+    return cast(
+        F, Kernel(function, "noinline optnone", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=False)
+    )
 
 
 def inlined(function: F) -> F:

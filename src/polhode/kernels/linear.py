@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel import helper
+from .kernel import apart
 
 Array = np.ndarray
 
 
-@helper
+@apart
 def factor(F: Array, pivots: Array) -> bool:
     """Factor a matrix, given and kept by columns, with partial pivoting; False if it is singular."""
     n = len(F)
@@ -35,7 +35,7 @@ def factor(F: Array, pivots: Array) -> bool:
     return True
 
 
-@helper
+@apart
 def solve(F: Array, pivots: Array, b: Array) -> None:
     """Solve with the factors, in place of b."""
     n = len(F)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, events, explicit, moreau, near, stiff, within
+from . import across, events, explicit, moreau, near, search, stiff, within
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -228,8 +228,8 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     run.event = 0
     if w is None:
         return OK
-    last, found = method.rule.last, events.SHORTER
-    while found == events.SHORTER:
+    last, found = method.rule.last, search.SHORTER
+    while found == search.SHORTER:
         status = events.look(m, h, w, run, x, room, last)
         if status == OK and run.event == events.UNSURE:
             status = _look_into(method, m, h, w, run, x, room)
@@ -238,19 +238,19 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
         status = shared_dense(method, m, run, x, room)
         if status != OK:
             return int(status)
-        found = events.locate(m, h, w, run, x, room)
-        if found == events.SHORTER:
+        found = search.locate(m, h, w, run, x, room)
+        if found == search.SHORTER:
             status = _again(method, m, h, run, x, room)
             if status != OK:
                 return int(status)
             events.ready(m, h, w, run, x, room.stages[0])
-    if found == events.NOWHERE:
+    if found == search.NOWHERE:
         return OK
     for _ in range(5):
         if run.h <= 4e-15 * abs(run.t) or run.h <= 0.0:
             return EVENT
         status = _again(method, m, h, run, x, room)
-        if status != OK or events.is_there(m, h, w, run, room, last):
+        if status != OK or search.is_there(m, h, w, run, room, last):
             break
     return int(status)
 
@@ -267,14 +267,15 @@ def _again(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> in
 def _look_into(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     """Ask whether the ends of a step tell what is in it; where a polynomial takes evaluations, a cubic is asked."""
     rule, status = method.rule, OK
-    cubic = int(not (run.across or run.near or rule.implicit or rule.stages <= rule.last + 1))
-    if cubic:
+    run.sketched = int(not (run.across or run.near or rule.implicit or rule.stages <= rule.last + 1))
+    if run.sketched:
         told = within.sketch(method.tableau.c, rule.last, run.h, x, room)
     else:
         status = shared_dense(method, m, run, x, room)
         told = status == OK
     if told:
-        events.is_told(m, h, w, run, x, room, cubic)
+        search.is_told(m, h, w, run, x, room)
+    run.sketched = 0
     return int(status)
 
 

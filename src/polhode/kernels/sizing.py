@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .hold import evaluate
-from .kernel import helper, inlined
+from .kernel import helper, inlined, rare
 from .machine import NOT_FINITE, OK
 from .stepping import COLLAPSE, Array, Room, copy, first_bad
 
@@ -106,7 +106,7 @@ def ready(rule: Rule, m: Any, run: Any, x: Array, room: Room) -> int:
     return OK
 
 
-@helper
+@rare
 def _probe(count: int, run: Any, x: Array, rate: Array, y: Array) -> float:
     """Go a short way along the rate, to y; return how far."""
     d0, d1 = squares(x, x, x, count, run) / count, squares(rate, x, x, count, run) / count
@@ -117,7 +117,7 @@ def _probe(count: int, run: Any, x: Array, rate: Array, y: Array) -> float:
     return float(h)
 
 
-@helper
+@rare
 def _first_size(power: float, h: float, count: int, run: Any, x: Array, rate: Array, other: Array) -> float:
     """Guess the first step size from the rate, and the other one h later, which is overwritten."""
     for i in range(count):

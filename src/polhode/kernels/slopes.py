@@ -10,7 +10,7 @@ from typing import Any
 from polhode.compile.invoke import invoke
 
 from .hold import accelerate, carry
-from .kernel import helper, inlined
+from .kernel import apart, helper, inlined
 from .machine import CONTROL, SLOPES
 from .responses import respond_to
 from .stepping import Array, Room, copy, fill, first_bad
@@ -48,7 +48,7 @@ def _differentiate(
     return _held(m, h, x, rate, slopes, y, J, drift)
 
 
-@helper
+@apart
 def _free(m: Any, x: Array, rate: Array, slopes: Array, J: Array, drift: Array) -> bool:
     """Those of a machine without constraints among its speeds."""
     invoke(m.code[SLOPES], m.time, x, rate, m.tau, m.p, slopes, m.work)
@@ -60,7 +60,7 @@ def _free(m: Any, x: Array, rate: Array, slopes: Array, J: Array, drift: Array) 
     return _finished(m, J, drift)
 
 
-@helper
+@apart
 def _held(m: Any, h: Any, x: Array, rate: Array, slopes: Array, y: Array, J: Array, drift: Array) -> bool:
     """Those of a machine with constraints, by the factors at hand: M dudot = dR + J^T dlam, J dudot + dS = 0."""
     s = h.places[0]

@@ -47,6 +47,7 @@ class Run(ctypes.Structure):
     arrived: int  # 1 if the last stage is the rate at the end of the step in hand
     across: int  # 1 if the step in hand goes across a dead point
     near: int  # 1 if it is taken in a chart near one
+    sketched: int  # 1 while a cubic stands for its polynomial
     every: int  # 1 to record every step
     blamed: int  # the entry of the state that failed
     tries: int  # attempts that failed since the last step

@@ -14,7 +14,7 @@ import numpy as np
 
 from .explicit import arrive
 from .hold import evaluate
-from .kernel import helper, inlined
+from .kernel import apart, helper, inlined
 from .linear import factor, solve
 from .machine import NOT_FINITE, OK
 from .slopes import differentiate
@@ -36,7 +36,7 @@ def linearize(m: Any, run: Any, x: Array, room: Room) -> int:
     return int(status)
 
 
-@helper
+@apart
 def _jacobian(m: Any, run: Any, x: Array, rate: Array, y: Array, J: Array) -> int:
     """Take the derivatives by every entry of the state by differences, column by column; y is scratch."""
     status = OK
@@ -50,7 +50,7 @@ def _jacobian(m: Any, run: Any, x: Array, rate: Array, y: Array, J: Array) -> in
     return status
 
 
-@helper
+@apart
 def _drift(m: Any, run: Any, x: Array, rate: Array, drift: Array) -> int:
     """Take the derivative by time, on the side of the stop."""
     run.evaluations += 1
@@ -100,7 +100,7 @@ def attempt(method: Rosenbrock, m: Any, run: Any, x: Array, room: Room) -> int:
     return int(status if status != OK else arrive(m, run, k, y))
 
 
-@helper
+@apart
 def _factor_shifted(J: Array, diagonal: float, F: Array, pivots: Array) -> bool:
     """Factor diagonal - J."""
     for j in range(len(J)):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import gaps
-from .kernel import helper, inlined
+from .kernel import apart, helper, inlined
 from .mode import CLOSED, GUARD, STUCK
 from .stepping import Array, Room, between, hermite, slope
 
@@ -70,7 +70,7 @@ def moves_far(count: int, h: float, x: Array, y: Array, before: Array, after: Ar
     return bool(not most <= FAR)
 
 
-@helper
+@apart
 def sketch(c: Array, last: int, h: float, x: Array, room: Room) -> bool:
     """Write the cubic of the state in a step to room.polynomial; whether the rates of late stages agree with it."""
     k, r, rate = room.stages, room.polynomial[:3], room.errors[1]
@@ -85,13 +85,10 @@ def sketch(c: Array, last: int, h: float, x: Array, room: Room) -> bool:
     return True
 
 
-@helper
-def place(run: Any, x: Array, room: Room, cubic: int, theta: float) -> float:
-    """Write the state within a step, and its rate, to room.errors; its time.
-
-    cubic : 1 to take that of `sketch`, else the polynomial of the step
-    """
-    if cubic:
+@apart
+def place(run: Any, x: Array, room: Room, theta: float) -> float:
+    """Write the state within a step, and its rate, to room.errors; its time."""
+    if run.sketched:
         _write(x, room.polynomial[:3], theta, run.h, room)
     elif run.across:
         _write(x, room.wide, theta, run.h, room)
@@ -120,7 +117,7 @@ def _dip(start: float, rise: float, p: float, q: float) -> float:
     return float(start + theta * (p + theta * (c2 + theta * c3)))
 
 
-@helper
+@apart
 def inspect(w: Any, k: int, cause: int, a: float, b: float, theta: float, h: float) -> float:
     """The end of the interval from a to b in which an entry can be told, given its value at a place in it.
 
