@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, events, explicit, moreau, near, search, stiff, within
+from . import across, after, events, explicit, moreau, near, search, stiff, within
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -208,7 +208,7 @@ def advance_whole(method: Method, m: Any, runs: Array, x: Array, grid: Array, ro
 @inlined
 def _crossed(m: Any, w: Any, run: Any, x: Array, room: Room) -> None:
     if w is not None:
-        moreau.look(m, w, run, x, room)
+        after.look(m, w, run, x, room)
 
 
 @inlined

@@ -22,9 +22,9 @@ from polhode.equations.gaps import Gaps
 from polhode.equations.program import Program, program_of
 from polhode.equations.warning import warn_caller
 from polhode.graph import Expr
+from polhode.kernels.after import AHEAD
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.kernels.mode import CLOSED
-from polhode.kernels.moreau import AHEAD
 from polhode.kernels.sizing import Rule
 from polhode.kinematics.candidates import UNILATERAL, candidates
 from polhode.model.errors import closest

@@ -11,6 +11,7 @@ import numpy as np
 
 from polhode.equations.program import Program
 from polhode.graph import Expr, evaluate, symbol
+from polhode.kernels.after import impose
 from polhode.kernels.choice import JAMMED
 from polhode.kernels.events import AT_ONCE, coincide
 from polhode.kernels.machine import OK, Machine
@@ -28,7 +29,6 @@ from polhode.kernels.mode import (
     STUCK,
     Switching,
 )
-from polhode.kernels.moreau import impose
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model import Rope, Stop
