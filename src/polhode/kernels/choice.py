@@ -213,9 +213,11 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     kinds, mu_s = part(w.whole, v.kinds, many), part(w.real, v.mu_s, many)
     crossed = part(w.whole, v.crossed, rows)
     dark = min(SHADE * 2.0 ** max(v.repeats - PATIENT, 0), DARKEST)
-    shade = dark * max(most, _fastest(h, w, every))
+    size_of_all = max(most, _fastest(h, w, every))
     for a in range(many):
         if crossed[which[a]] == OPENED:  # at a pole of its reaction, where friction jams, it does not leave
+            carried = h.real[s.W + which[a] * rows + which[a]] * w.real[v.heft + which[a]]
+            shade = dark * max(size_of_all, carried)
             b[a] = shade + (abs(b[a]) if many == 1 and abs(b[a]) <= 10.0 * shade else b[a])
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:

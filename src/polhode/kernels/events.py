@@ -13,7 +13,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from . import gaps, within
+from . import gaps, loads, within
 from .hold import evaluate
 from .kernel import apart, helper, inlined, kernel, rare
 from .machine import GUARDS, OK
@@ -74,6 +74,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
         copy(part(w.real, v.rate, n), rate)
     if v.gaps:
         gaps.start(m, w, run.t, x, dx, fresh)
+    loads.begin(m, h, w, run, x, fresh)
 
 
 @rare
@@ -130,6 +131,7 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
             return int(status)
         run.arrived = int(last > 0)
     note(h, w)
+    loads.observe(m, h, w, loads.END, y)
     n = v.rows + v.guards
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     values_at(m, h, w, run.end, y, rate, value, rates, True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import loads
 from .hold import evaluate
 from .kernel import inlined
 from .machine import NOT_FINITE, OK, rates
@@ -29,12 +30,15 @@ def attempt(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Roo
         combine_here(y, x, h, tableau.A[s], tableau.first[s], s, k)
         if s < last:
             status = max(status, evaluate(m, t + tableau.c[s] * h, y, k[s], False))
+            if rule.chained:
+                loads.observe(m, m.constrained, m.switching, s, y)
     if last == 1:
         _follow(m, t, h, x, y, k[1])
     if status == OK:
         status = arrive(m, run, k[:last], y)
     if status == OK and rule.chained:
         status = _rate(m, run, y, k[last])
+        loads.observe(m, m.constrained, m.switching, last, y)
         weigh(tableau.E, tableau.edge, h, k, room.errors)
     return int(status)
 

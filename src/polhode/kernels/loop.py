@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, after, events, explicit, moreau, near, search, stiff, within
+from . import across, after, events, explicit, loads, moreau, near, search, stiff, within
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -147,7 +147,8 @@ def advance(method: Method, m: Any, runs: Array, x: Array, grid: Array, rows: Ar
                     far = is_pulled_far(m.constrained, room.y, run.rtol, run.atol)
                     if far or near.ends_close(places, m, m.constrained, m.switching):
                         status = TORN
-                error = judge(rule, m.counted, status, run, x, room)
+                strain = _strain(method, m, run) if status == OK else 0.0
+                error = judge(rule, m.counted, status, strain, run, x, room)
 
         # the step is good, up to the first event in it
         if status == OK:
@@ -233,8 +234,18 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
         status = events.look(m, h, w, run, x, room, last)
         if status == OK and run.event == events.UNSURE:
             status = _look_into(method, m, h, w, run, x, room)
-        if status != OK or not run.event:
+        if status != OK:
             return int(status)
+        if not run.event:
+            early = _broken(method, h, w, run)
+            if early == 1.0 or run.h <= 1e4 * events.AT_ONCE * max(1.0, abs(run.t)):
+                return OK
+            run.h *= early
+            run.end = run.t + run.h
+            status = _again(method, m, h, run, x, room)
+            if status != OK:
+                return int(status)
+            continue
         status = shared_dense(method, m, run, x, room)
         if status != OK:
             return int(status)
@@ -253,6 +264,25 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
         if status != OK or search.is_there(m, h, w, run, room, last):
             break
     return int(status)
+
+
+@inlined
+def _strain(method: Method, m: Any, run: Any) -> float:
+    """The error of loads."""
+    if method.rule.implicit:
+        return float(loads.error(m.constrained, m.switching, method.rosenbrock.E, run))
+    return float(loads.error(m.constrained, m.switching, method.tableau.E[0], run))
+
+
+@inlined
+def _broken(method: Method, h: Any, w: Any, run: Any) -> float:
+    """When in a step a load is first seen to pass its bound."""
+    rule = method.rule
+    if rule.fixed:
+        return 1.0
+    if rule.implicit:
+        return float(loads.broken(h, w, method.rosenbrock.c, run))
+    return float(loads.broken(h, w, method.tableau.c[: rule.last], run))
 
 
 @inlined

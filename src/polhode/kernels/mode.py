@@ -35,6 +35,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # gaps that are not wired; where a step starts and where it was looked at last
     "value0": ("rows +guards +gaps",), "rate0": ("rows +guards +gaps",), "value": ("rows +guards +gaps",),
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
+    # loads of rows with a law, and what bounds them, in the stages of a step; the largest that each carried in a mode
+    "loads": ("18", "rows"), "bounds": ("18", "rows"), "heft": ("rows",),
     # what rounding of the state makes of guards
     "noise": ("guards",),
     # the same where the step ends, and at a place in between
@@ -93,8 +95,10 @@ WHOLES: dict[str, tuple[str, ...]] = {
 # friction and impacts in x; what an event is about: a row, or rows + a guard; its cause; whether several solutions
 # were found; whether the state was changed by an event; how many rows that hold are independent; steps of
 # time-stepping whose impulses were not solved for; gaps that were due in a step, whether all were looked at before, and
-# how many may act in the next step of time-stepping; how many events there were before at the same time
-STATE = "sliding equals captured_at losses event cause several fresh count unsolved many begun ahead repeats".split()
+# how many may act in the next step of time-stepping; how many events there were before at the same time; rows
+# that carry loads with a law, and whether these are not determined
+STATE = """sliding equals captured_at losses event cause several fresh count unsolved many begun ahead repeats laws
+spread""".split()
 
 # causes of an event; STEPPED is one of time-stepping, in which something changed or was struck
 NOTHING, CLOSED, OPENED, SLIPPED, STUCK, GUARD, COMMAND, START, STEPPED = range(9)

@@ -179,8 +179,11 @@ def cause(count: int, run: Any, x: Array, room: Room) -> int:
 
 
 @inlined
-def judge(rule: Rule, count: int, status: int, run: Any, x: Array, room: Room) -> float:
-    """Return the error of an attempt; -1 if it is too large, after choosing a smaller size."""
+def judge(rule: Rule, count: int, status: int, strain: float, run: Any, x: Array, room: Room) -> float:
+    """Return the error of an attempt; -1 if it is too large, after choosing a smaller size.
+
+    strain : the error of loads
+    """
     y, e, h = room.y, room.errors[0], run.h
     error = np.inf
     if status == OK:
@@ -190,7 +193,7 @@ def judge(rule: Rule, count: int, status: int, run: Any, x: Array, room: Room) -
         beside = _adding_up(e, x, y, room.stages[0], count, run) if run.beside < PATIENCE else 0.0
         if error <= count < error + beside:
             run.beside += 1
-        error = np.sqrt((error + beside) / count)
+        error = max(np.sqrt((error + beside) / count), strain)
         if error <= 1.0:
             return float(error)
         run.blamed = _worst(e, x, y, count, run)

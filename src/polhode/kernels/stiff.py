@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from . import loads
 from .explicit import arrive
 from .hold import evaluate
 from .kernel import apart, helper, inlined
@@ -91,6 +92,7 @@ def attempt(method: Rosenbrock, m: Any, run: Any, x: Array, room: Room) -> int:
         if s:
             combine(y, x, 1.0, method.A[s], 1, s, k)
             status = max(status, evaluate(m, run.t + method.c[s] * h, y, k[s], False))
+            loads.observe(m, m.constrained, m.switching, s, y)
             bad = first_bad(k[s], m.counted)
             if status == OK and bad >= 0:
                 run.blamed, status = bad, NOT_FINITE

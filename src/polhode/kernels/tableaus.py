@@ -40,6 +40,7 @@ class Rosenbrock(NamedTuple):
     (1 / (gamma h) - J) k_i = f(t + c_i h, x + sum A_ij k_j) + sum C_ij k_j / h + h d_i df/dt
 
     H : terms of the dense output, [Steinebach, eq. 13]
+    E : weights of what stages say of a load, 0 in all for those that change as a parabola; rough as stages are here
     """
 
     A: np.ndarray
@@ -48,6 +49,7 @@ class Rosenbrock(NamedTuple):
     d: np.ndarray
     H: np.ndarray
     gamma: float
+    E: np.ndarray
 
 
 class Gauss(NamedTuple):
@@ -91,7 +93,7 @@ def _explicit(c: Row, *rows: Row, E: tuple[Row, ...] = (), D: tuple[Row, ...] = 
 
 NO_EXPLICIT = _explicit((0,))
 _NONE = np.zeros((0, 0))
-NO_ROSENBROCK = Rosenbrock(A=_NONE, C=_NONE, c=_NONE.ravel(), d=_NONE.ravel(), H=_NONE, gamma=0.0)
+NO_ROSENBROCK = Rosenbrock(A=_NONE, C=_NONE, c=_NONE.ravel(), d=_NONE.ravel(), H=_NONE, gamma=0.0, E=_NONE.ravel())
 EULER = _explicit((0, 1), (1, 1))
 MIDPOINT = _explicit((0, 1 / 2, 1), (1, 1 / 2), (1, 0, 1))
 RK4 = _explicit((0, 1 / 2, 1 / 2, 1, 1), (1, 1 / 2), (1, 0, 1 / 2), (2, 0, 1), (1, 1 / 6, 1 / 3, 1 / 3, 1 / 6))
@@ -163,6 +165,18 @@ DOP853 = _explicit(
 
 # Rodas5P: the last stages are added with weight 1, the very last is the error
 _STEP = (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946)
+_TIMES = np.array([0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1, 1, 1])
+_DISTINCT = (0, 2, 1, 7)  # stages at different times
+
+
+def _apart(c: np.ndarray, which: tuple[int, ...]) -> np.ndarray:
+    """Weights of some stages, as of a divided difference; a tenth in all."""
+    found = np.zeros(len(c))
+    for i in which:
+        found[i] = 1.0 / np.prod([c[i] - c[j] for j in which if j != i])
+    return np.asarray(0.1 * found / np.abs(found).sum())
+
+
 RODAS5P = Rosenbrock(
     A=_table(
         (1, 0),
@@ -187,7 +201,7 @@ RODAS5P = Rosenbrock(
         (1, 37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047, -40.06618937091002,
          -54.66780262877968, -9.48861652309627),
     ),
-    c=np.array([0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1, 1, 1]),
+    c=_TIMES,
     d=np.array([0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734,
                 2.325825639765069, 0, 0, 0]),
     H=_table(
@@ -199,6 +213,7 @@ RODAS5P = Rosenbrock(
          -52.072871366152654, -59.78993625266729, -0.15582684282751913, 4.883087185713722),
     ),
     gamma=0.21193756319429014,
+    E=_apart(_TIMES, _DISTINCT),
 )
 # fmt: on
 

@@ -93,7 +93,7 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
     phi, psi, reach2 = part(h.real, s.phi, s.held), part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
     lam, slip, least = part(w.real, v.lam, s.rows), part(w.real, v.slip, s.rows), part(w.real, v.least, s.rows)
     size, of = part(w.whole, v.size, s.rows), part(w.whole, v.of, s.rows)
-    most, doubtful = 0.0, False
+    most, doubtful, heft = 0.0, False, part(w.real, v.heft, s.rows)
     if forces:
         invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
         for i in range(s.rows):
@@ -103,7 +103,7 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
         cause = cause_of(w, i)
         value[i], rate[i], least[i] = NEVER, 0.0, NARROW * np.sqrt(reach2[i])
         if cause == CLOSED:
-            value[i], rate[i] = phi[i], psi[i]
+            value[i], rate[i], heft[i] = phi[i], psi[i], 0.0
         elif cause == STUCK:
             value[i] = 0.0
             for k in range(i, i + size[i]):
@@ -111,7 +111,8 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
         elif cause and forces:
             least[i] = WEAK * most
             if cause == OPENED:
-                value[i] = lam[i]
+                value[i], heft[i] = lam[i], max(heft[i], lam[i])
+                least[i] = max(least[i], WEAK * heft[i])
             else:
                 pull = 0.0
                 for k in range(i, i + size[i]):
