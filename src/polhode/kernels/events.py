@@ -19,6 +19,7 @@ from polhode.compile.invoke import invoke
 
 from . import gaps, within
 from .choice import examine
+from .gathering import creep
 from .hold import evaluate, reacted
 from .kernel import helper, inlined, kernel
 from .machine import GUARDS, LAWS, OK
@@ -352,7 +353,7 @@ def _turn_slides(h: Any, w: Any) -> None:
     for i in range(s.rows):
         if mode[i] == SLIDES and size[i] == 2:
             fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
-            if fast > 0.0:
+            if fast > creep(h, i):
                 slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
 
 

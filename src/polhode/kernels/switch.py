@@ -11,7 +11,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from .choice import choose_mode, remember
+from .choice import JAMMED, choose_mode, remember
 from .gathering import touching
 from .hold import evaluate, reacted
 from .impacts import collide, stop_creeping
@@ -66,8 +66,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
         remember(w, t)
         touching(h, w)
         stop_creeping(h, w, u)
-        collide(h, w, t, u)
-        status = choose_mode(m, h, w, t, x)
+        status = choose_mode(m, h, w, t, x) if collide(h, w, t, u) else JAMMED
     if status != OK:
         copy(before, u)
         return int(status)
