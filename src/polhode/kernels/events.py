@@ -19,12 +19,12 @@ from polhode.compile.invoke import invoke
 
 from . import gaps, within
 from .choice import examine
-from .gathering import creep
 from .hold import evaluate, reacted
 from .kernel import helper, inlined, kernel
 from .machine import GUARDS, LAWS, OK
 from .mode import CLOSED, EQUAL, GUARD, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .settle import measure
+from .sliding import turn_slides
 from .stepping import Array, Room, copy, fill
 from .views import part
 
@@ -337,24 +337,8 @@ def _note_rows(h: Any, w: Any) -> None:
 def _turn(h: Any, w: Any) -> None:
     """Bring directions of slides, and signs of guards that were crossed the other way, up to date."""
     if h is not None:
-        _turn_slides(h, w)
+        turn_slides(h, w)
     _turn_guards(w)
-
-
-@helper
-def _turn_slides(h: Any, w: Any) -> None:
-    s, v = h.places[0], w.places[0]
-    mode, size, psi, slip = (
-        part(w.whole, v.mode, s.rows),
-        part(w.whole, v.size, s.rows),
-        part(h.real, s.psi, s.rows),
-        part(w.real, v.slip, s.rows),
-    )
-    for i in range(s.rows):
-        if mode[i] == SLIDES and size[i] == 2:
-            fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
-            if fast > creep(h, i):
-                slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
 
 
 @helper
@@ -500,7 +484,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 @inlined
 def _turn_all_slides(h: Any, w: Any) -> None:
     if h is not None:
-        _turn_slides(h, w)
+        turn_slides(h, w)
 
 
 @helper

@@ -59,6 +59,23 @@ def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
 
 
 @helper
+def turn_slides(h: Any, w: Any) -> None:
+    """Bring the directions of slides up to date; those that creep keep theirs."""
+    s, v = h.places[0], w.places[0]
+    mode, size, psi, slip = (
+        part(w.whole, v.mode, s.rows),
+        part(w.whole, v.size, s.rows),
+        part(h.real, s.psi, s.rows),
+        part(w.real, v.slip, s.rows),
+    )
+    for i in range(s.rows):
+        if mode[i] == SLIDES and size[i] == 2:
+            fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+            if fast > creep(h, i):
+                slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
+
+
+@helper
 def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
     """Write accelerations and the reactions of all rows by the factors at hand; False where these do not determine."""
     s, v = h.places[0], w.places[0]

@@ -22,6 +22,7 @@ from .mode import EQUAL, HELD, OFF, SLIDES
 from .responses import ALL, HOLDING, free_response, know
 from .responses import factor as factor_at
 from .settle import LOOSE, measure, settle
+from .sliding import turn_slides
 from .stepping import copy, fill
 from .views import part
 
@@ -95,6 +96,9 @@ def respond_along(m: Any, t: Array, x: Array, tau: Array, dx: Array, lam: Array)
     for k in range(len(t)):
         copy(tau[k], m.tau)
         fill(lam[k], 0.0)
+        if v.sliding > 0:  # by more than a quarter turn since the mode began, maybe
+            measure(m, h, t[k], x[k])
+            turn_slides(h, w)
         if evaluate(m, t[k], x[k], dx[k], True) != OK:
             fill(dx[k], np.nan)
             fill(lam[k], np.nan)
