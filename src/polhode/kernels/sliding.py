@@ -50,12 +50,16 @@ def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
                 out[i + 1] = slip[i + 1]
                 along = psi[i] * slip[i] + psi[i + 1] * slip[i + 1]
                 fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+                share = fast / creep(h, i)
+                kept = (1.0 - share * share) ** 2 if share < 1.0 else 0.0
                 if along > 0.0:
-                    share = fast / creep(h, i)
-                    kept = creep(h, i) * (1.0 - share * share) ** 2 if share < 1.0 else 0.0
-                    x, y = psi[i] + kept * slip[i], psi[i + 1] + kept * slip[i + 1]
-                    size_of = np.sqrt(x * x + y * y)
-                    out[i], out[i + 1] = x / size_of, y / size_of
+                    x, y = psi[i] + kept * creep(h, i) * slip[i], psi[i + 1] + kept * creep(h, i) * slip[i + 1]
+                else:  # what is across turns it still, as where it starts and its direction is not yet the right one
+                    x = kept * (psi[i] - along * slip[i]) + creep(h, i) * slip[i]
+                    y = kept * (psi[i + 1] - along * slip[i + 1]) + creep(h, i) * slip[i + 1]
+                long = np.sqrt(x * x + y * y)
+                if long > 0.0:
+                    out[i], out[i + 1] = x / long, y / long
 
 
 @helper
