@@ -3,7 +3,7 @@
     M udot = b + J^T lam,   0 <= a_N  perpendicular  lam_N >= 0,   |lam_T| <= grip lam_N
 
 of accelerations, over what touches and stays. A few rows are tried in every combination, so that no solution, or
-several, are seen; of many one solution is found.
+several, are seen; of many, and of those in space, one solution is found: see `lawful`.
 
 Reference: [Pfeiffer, Glocker 1996], chapter 6; [Genot, Brogliato 1999] for impulses without a collision.
 """
@@ -16,12 +16,12 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from . import complementarity as lcp
 from . import modes as few_modes
 from .condense import condense, pick
 from .gathering import add, moves, slow, solve_rows
 from .impacts import unseen, wedge
 from .kernel import helper
+from .lawful import MOVING, accelerations, one_mode
 from .machine import LAWS, OK
 from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
@@ -31,7 +31,6 @@ from .views import part, square
 Array = np.ndarray
 
 JAMMED = 21  # there is no mode
-MOVING = 2e-9  # of accelerations: less is none
 FEW = 4  # contacts and brakes that are tried in every combination
 SHADE = 1e-7  # by which what ended a mode is made to go on
 DARKEST = 1e-3  # the most, where events repeat
@@ -235,7 +234,7 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
             for a in range(many):
                 states[a] = few_modes.HELD
     else:
-        solutions = _many(h, w, A, b, many)
+        solutions = one_mode(w, A, b, many, _fastest(h, w, many))
     for a in range(many):
         i = which[a]
         if states[a] == few_modes.OPEN:
@@ -297,35 +296,11 @@ def _moves_on(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
 def _fast(h: Any, w: Any, A: Array, b: Array, many: int) -> float:
     """The acceleration above which a row moves by the reactions found, where one does; else 0. All are in `c`."""
     found, left = part(w.real, w.places[0].found, many), part(w.real, w.places[0].c, many)
-    moving = MOVING * max(_left(A, b, found, left), _fastest(h, w, many))
+    moving = MOVING * max(accelerations(A, b, found, left), _fastest(h, w, many))
     for a in range(many):
         if abs(left[a]) > moving:
             return moving
     return 0.0
-
-
-@helper
-def _many(h: Any, w: Any, A: Array, b: Array, many: int) -> int:
-    """One mode, from reactions that satisfy all laws; 0 where none was found."""
-    v = w.places[0]
-    kinds, sizes, states = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.states, many)
-    found = part(w.real, v.found, many)
-    which = part(w.whole, v.which, many)
-    for a in range(many):
-        found[a] = 0.0
-    if solve_rows(w, A, b, many) != lcp.SOLVED:
-        return 0
-    moving = MOVING * max(_left(A, b, found, part(w.real, v.c, many)), _fastest(h, w, many))
-    for a in range(many):
-        if kinds[a] == UNILATERAL:
-            states[a] = few_modes.OPEN if w.real[v.c + a] > moving else few_modes.HELD
-        elif sizes[a] > 0:
-            second = w.real[v.c + a + 1] if sizes[a] == 2 else 0.0
-            fast = np.sqrt(w.real[v.c + a] * w.real[v.c + a] + second * second)
-            for c in range(a, a + sizes[a]):
-                states[c] = few_modes.HELD if fast <= moving else few_modes.SLIP_PLUS
-                w.real[v.part + which[c]] = w.real[v.c + c] / fast if fast > moving else 0.0
-    return 1
 
 
 @helper
@@ -351,19 +326,6 @@ def _given(h: Any, w: Any, i: int) -> float:
         j = h.whole[s.b_index + e]
         total += abs(h.real[s.B + e] * w.real[v.g + j] * h.real[s.pivots + j])
     return float(total)
-
-
-@helper
-def _left(A: Array, b: Array, found: Array, out: Array) -> float:
-    """out = A found + b; the largest of b, or of what the forces do."""
-    most = 0.0
-    for a in range(b.size):
-        out[a] = b[a]
-        most = max(most, abs(b[a]))
-        for c in range(b.size):
-            out[a] += A[a, c] * found[c]
-            most = max(most, abs(A[a, c] * found[c]))
-    return most
 
 
 @helper

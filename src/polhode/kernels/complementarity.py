@@ -170,14 +170,17 @@ def _harden(p: Problem, x: Work, room: Array, goal: float) -> None:
 def _is_jammed(p: Problem, lam: Array, y: Array) -> bool:
     """Tell whether each solution has forces beyond HUGE |b|, as those of contacts that yield suggest.
 
-    For y with y_N >= 0, y_T = 0 a solution has  0 <= y w = y A lam + y b,  so that |lam| >= -y b / |A y|.
+    For y with y_N >= 0, y_T = 0 a solution has  0 <= y w = y A lam + y b,  so that |lam| >= -y b / |y A|.
     """
     along, across = 0.0, 0.0
     for i in range(lam.size):
         y[i] = 0.0 if p.kind[i] == TANGENT else max(lam[i], 0.0) if p.kind[i] == NORMAL else lam[i]
         along -= y[i] * p.b[i]
-    for i in range(lam.size):
-        across += abs(speed(p, y, i) - p.b[i])
+    for j in range(lam.size):
+        total = 0.0
+        for i in range(lam.size):
+            total += y[i] * p.A[i, j]
+        across += abs(total)
     return along > 0.0 and along > HUGE * largest(p.b) * across
 
 

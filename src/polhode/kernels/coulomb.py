@@ -8,7 +8,8 @@
 Tangents come in sets of one or two rows in succession: `size` is 1 or 2 at the first row of a set
 and 0 elsewhere. Its `of` names its normal row, R = bound (lam[of] + bound[of]), where the bound of a normal row is
 what it carries beside lam; or it is -1 for a brake of a given capacity, R = bound. A is J M^-1 J^T:
-symmetric and positive semidefinite, singular where rows repeat. The force of a tangent that nothing moves is 0.
+symmetric and positive semidefinite, singular where rows repeat; or it is nonsymmetric, where normals bring
+the friction of what slides with them. The force of a tangent that nothing moves is 0.
 
 Here are the problem in units of its own, its residual, and what is solved on the way;
 `complementarity` finds a solution, `modes` all of them for a few contacts.
@@ -107,7 +108,8 @@ def residual(p: Problem, lam: Array, z: Array, F: Array) -> float:
         z[i] = lam[i] - p.b[i]
     for j in range(k):
         if lam[j] != 0.0:
-            less(z, p.A[j], lam[j], 0, k)
+            for i in range(k):
+                z[i] -= p.A[i, j] * lam[j]
     for i in range(k):
         F[i] = lam[i] - z[i]
         if p.dead[i]:

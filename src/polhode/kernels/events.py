@@ -17,7 +17,8 @@ from . import gaps, loads, within
 from .hold import evaluate
 from .kernel import apart, helper, inlined, kernel, rare
 from .machine import GUARDS, OK
-from .mode import CLOSED, GUARD, SLIDES, STUCK
+from .mode import CLOSED, GUARD, STUCK
+from .sliding import turn_slides
 from .stepping import Array, Room, copy, fill
 from .views import part
 from .watched import NEVER, cause_of, counts, entry, note, values_at
@@ -207,22 +208,6 @@ def turn(h: Any, w: Any) -> None:
 def turn_all_slides(h: Any, w: Any) -> None:
     if h is not None:
         turn_slides(h, w)
-
-
-@helper
-def turn_slides(h: Any, w: Any) -> None:
-    s, v = h.places[0], w.places[0]
-    mode, size, psi, slip = (
-        part(w.whole, v.mode, s.rows),
-        part(w.whole, v.size, s.rows),
-        part(h.real, s.psi, s.rows),
-        part(w.real, v.slip, s.rows),
-    )
-    for i in range(s.rows):
-        if mode[i] == SLIDES and size[i] == 2:
-            fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
-            if fast > 0.0:
-                slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
 
 
 @helper

@@ -16,6 +16,7 @@ Array = np.ndarray
 
 TOUCH = 1e-9  # of the size that a row is measured by: what is closer touches
 STILL = 1e-9  # 1/s, of the same: what is slower stays
+CREEP = 1e-6  # 1/s, of the same: a slide that is slower keeps its direction, and has stopped where it passed 0 along it
 HARDLY = 1e-12  # of what a row could have in W: nothing moves it
 
 
@@ -23,6 +24,12 @@ HARDLY = 1e-12  # of what a row could have in W: nothing moves it
 def slow(h: Any, i: int) -> float:
     """The speed of a row below which it is still."""
     return float(STILL * np.sqrt(h.real[h.places[0].reach2 + i]))
+
+
+@inlined
+def creep(h: Any, i: int) -> float:
+    """The speed of a row below which a slide creeps."""
+    return float(CREEP * np.sqrt(h.real[h.places[0].reach2 + i]))
 
 
 @helper

@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from .complementarity import SOLVED
 from .condense import backward, complete, condense, forward, pick
-from .gathering import gather, slow, solve_rows
+from .gathering import creep, gather, slow, solve_rows
 from .kernel import helper
+from .lawful import one_by_one
 from .linear import factor, solve
 from .mode import CLOSED, HELD, STUCK, UNILATERAL
 from .sliding import spread
@@ -35,15 +37,19 @@ from .views import part, square
 Array = np.ndarray
 
 ROUNDING = 1e-12  # of the work that impulses do on what approaches: more is energy that restitution makes
+GAINED = 1e-6  # of the same: more, where nothing bounces, is against a law
 NEARLY = 1e-6  # of what is slow; of the friction that could just stop what jams
-CREEP = 1e3  # of what is slow: a slide that passed 0 along its direction, and is no faster, has stopped
 EASY = 1e-6  # of what a row could have in W, and has left beside others where it is stopped so
 REST = 1e-10  # of the size that a row is measured by: bounces that are less high come to rest
 
 
 @helper
-def collide(h: Any, w: Any, t: float, u: Array) -> None:
-    """Change the speeds by impulses until nothing that touches approaches, and engaged rows move along."""
+def collide(h: Any, w: Any, t: float, u: Array) -> bool:
+    """Change the speeds by impulses until nothing that touches approaches, and engaged rows move along.
+
+    False where that fails: where no impulses were found that obey all laws, and those at hand make energy or leave
+    something that approaches.
+    """
     s, v = h.places[0], w.places[0]
     psi, closed = part(h.real, s.psi, s.rows), part(w.whole, v.closed, s.rows)
     equal = part(w.whole, v.equal, s.rows)
@@ -56,13 +62,18 @@ def collide(h: Any, w: Any, t: float, u: Array) -> None:
         for k in range(v.equals):
             meets = meets or abs(psi[equal[k]]) > slow(h, equal[k])
         if not meets:
-            return
-        _strike(h, w, t, u)
+            return True
+        if not _strike(h, w, t, u):
+            return False
         struck = False
         for i in range(s.rows):
             struck = struck or w.real[v.total + i] != 0.0
         if not struck and not wedge(h, w, u):  # friction jams what hardly approaches
-            return
+            break
+    for i in range(s.rows):  # noqa: SIM110 - Numba has no all() of this kind
+        if closed[i] != 0 and psi[i] < -creep(h, i):
+            return False
+    return True
 
 
 @helper
@@ -82,7 +93,7 @@ def stop_creeping(h: Any, w: Any, u: Array) -> None:
             fast = 0.0
             for k in range(i, i + size[i]):
                 fast = max(fast, abs(psi[k]))
-            if slow(h, i) < fast <= CREEP * slow(h, i):
+            if slow(h, i) < fast <= creep(h, i):
                 creeps = True
                 for k in range(i, i + size[i]):
                     which[many] = k
@@ -112,8 +123,11 @@ def stop_creeping(h: Any, w: Any, u: Array) -> None:
 
 
 @helper
-def _strike(h: Any, w: Any, t: float, u: Array) -> None:
-    """Solve for the impulses of all that touches, and apply them; less restitution where they would make energy."""
+def _strike(h: Any, w: Any, t: float, u: Array) -> bool:
+    """Solve for the impulses of all that touches, and apply them; less restitution where they would make energy.
+
+    False, with nothing applied, where they make some without any: those that obey all laws do not.
+    """
     s, v = h.places[0], w.places[0]
     rows = s.rows
     W, psi, before = square(h.real, s.W, rows, rows), part(h.real, s.psi, rows), part(w.real, v.psi_before, rows)
@@ -134,12 +148,18 @@ def _strike(h: Any, w: Any, t: float, u: Array) -> None:
         gained, exchanged = energy(W, before, total), 0.0
         for i in range(rows):
             exchanged += abs(total[i] * before[i])
-        if not gained > ROUNDING * exchanged or share == 0.0:
+        if not gained > ROUNDING * exchanged:
+            break
+        if share == 0.0:
+            if gained > GAINED * exchanged:
+                copy(before, psi)
+                return False
             break
         share = 0.5 * share if attempt < 30 else 0.0
     w.real[v.lost] -= gained
     copy(before, psi)
     apply_impulses(h, w, total, u)
+    return True
 
 
 @helper
@@ -199,10 +219,23 @@ def _respond(h: Any, w: Any, A: Array, b: Array, many: int) -> None:
     which, equal, F = part(w.whole, v.which, rows), part(w.whole, v.equal, rows), square(w.real, v.F, rows, rows)
     found = part(w.real, v.found, many)
     fill(found, 0.0)
-    if many:
-        solve_rows(w, A, b, many)
+    if many and solve_rows(w, A, b, many) != SOLVED:
+        _try_states(w, A, b, many)
     complete(W, psi, equal, v.equals, F, which, many, found, part(w.real, v.y, rows), lam)
     _add_up(W, lam, psi, part(w.real, v.total, rows))
+
+
+@helper
+def _try_states(w: Any, A: Array, b: Array, many: int) -> None:
+    """Find impulses by trying what stops, slides and leaves; where that fails, those found before stay."""
+    v, beside = w.places[0], 0.0
+    found, kept = part(w.real, v.found, many), part(w.real, v.lam, many)
+    copy(found, kept)
+    for a in range(many):
+        if w.whole[v.kinds + a] == UNILATERAL:
+            beside = max(beside, w.real[v.mu_s + a])
+    if beside > 0.0 or not one_by_one(w, A, b, many, 0.0, v.X):
+        copy(kept, found)
 
 
 @helper

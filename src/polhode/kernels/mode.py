@@ -51,6 +51,8 @@ REALS: dict[str, tuple[str, ...]] = {
     # complementarity: W without what rows that stay equal take up, what is given, reactions, laws, room
     "A": ("rows", "rows"), "b": ("rows",), "c": ("rows",), "found": ("rows",), "mu": ("rows",), "mu_s": ("rows",),
     "F": ("rows", "rows"), "X": ("rows", "rows"), "y": ("rows",), "part": ("rows",), "room_at": ("room",),
+    # rows of a combination of states that is tried: what is given, reactions, laws
+    "trial_b": ("rows",), "trial_lam": ("rows",), "trial_bound": ("rows",),
     # where nothing reacts: D^-1 L^-1 b of the speeds, and the accelerations of all rows
     "g": ("n",), "r": ("rows",),
     # by what acceleration a row is pressed beside those that held before an event
@@ -80,6 +82,8 @@ WHOLES: dict[str, tuple[str, ...]] = {
     # rows of the complementarity: which they are, their laws, the states that they may have and have
     "equal": ("rows",), "which": ("rows",), "kinds": ("rows",), "sizes": ("rows",), "ofs": ("rows",),
     "allowed": ("rows",), "states": ("rows",), "closed": ("rows",), "ints_at": ("ints",),
+    # rows of a combination of states that is tried: which they are, and their laws
+    "trial_row": ("rows",), "trial_kind": ("rows",), "trial_size": ("rows",), "trial_of": ("rows",),
     # whether a row is about positions, and its restitution Poisson's; what happens at once
     # at an event, of rows, guards and gaps that are not wired: the cause of each, or 0
     "holonomic": ("rows",), "poisson": ("rows",), "crossed": ("rows +guards +gaps",),

@@ -21,6 +21,7 @@ from polhode.compile.invoke import invoke
 from .condense import pick
 from .embed import weights
 from .factors import push
+from .gathering import creep
 from .kernel import helper
 from .linear import factor, solve
 from .machine import LAWS, RESIDUALS
@@ -30,17 +31,17 @@ from .views import part, square
 
 Array = np.ndarray
 
-CREEP = 1e-9  # 1/s, of the size that a row is measured by: slower is no direction
-
 
 @helper
 def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
     """Write the directions that sliding sets have by psi; where that passed 0, as `slip` says they had.
 
-    So the motion goes on smoothly to where an event ends it.
+    So the motion goes on smoothly to where an event ends it. What creeps keeps its direction, up to
+    c (1 - |psi|^2 / c^2)^2 of it beside psi where c is a creep: by psi alone it would turn by a / |psi|, beyond
+    what steps follow where |psi| is no larger than their errors, and a slide that starts would stop at once.
     """
     s, v = h.places[0], w.places[0]
-    psi, reach2 = part(h.real, s.psi, s.rows), part(h.real, s.reach2, s.held)
+    psi = part(h.real, s.psi, s.rows)
     mode, size = part(w.whole, v.mode, s.rows), part(w.whole, v.size, s.rows)
     for i in range(s.rows):
         if mode[i] == SLIDES and size[i] > 0:
@@ -49,8 +50,33 @@ def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
                 out[i + 1] = slip[i + 1]
                 along = psi[i] * slip[i] + psi[i + 1] * slip[i + 1]
                 fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
-                if along > 0.0 and fast > CREEP * np.sqrt(reach2[i]):
-                    out[i], out[i + 1] = psi[i] / fast, psi[i + 1] / fast
+                share = fast / creep(h, i)
+                kept = (1.0 - share * share) ** 2 if share < 1.0 else 0.0
+                if along > 0.0:
+                    x, y = psi[i] + kept * creep(h, i) * slip[i], psi[i + 1] + kept * creep(h, i) * slip[i + 1]
+                else:  # what is across turns it still, as where it starts and its direction is not yet the right one
+                    x = kept * (psi[i] - along * slip[i]) + creep(h, i) * slip[i]
+                    y = kept * (psi[i + 1] - along * slip[i + 1]) + creep(h, i) * slip[i + 1]
+                long = np.sqrt(x * x + y * y)
+                if long > 0.0:
+                    out[i], out[i + 1] = x / long, y / long
+
+
+@helper
+def turn_slides(h: Any, w: Any) -> None:
+    """Bring the directions of slides up to date; those that creep keep theirs."""
+    s, v = h.places[0], w.places[0]
+    mode, size, psi, slip = (
+        part(w.whole, v.mode, s.rows),
+        part(w.whole, v.size, s.rows),
+        part(h.real, s.psi, s.rows),
+        part(w.real, v.slip, s.rows),
+    )
+    for i in range(s.rows):
+        if mode[i] == SLIDES and size[i] == 2:
+            fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
+            if fast > creep(h, i):
+                slip[i], slip[i + 1] = psi[i] / fast, psi[i + 1] / fast
 
 
 @helper

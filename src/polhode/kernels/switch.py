@@ -11,7 +11,7 @@ import numpy as np
 
 from polhode.compile.invoke import invoke
 
-from .choice import choose_mode, remember
+from .choice import JAMMED, choose_mode, remember
 from .gathering import touching
 from .hold import evaluate, reacted
 from .impacts import collide, stop_creeping
@@ -22,6 +22,7 @@ from .mode import EQUAL, HELD, OFF, SLIDES
 from .responses import ALL, HOLDING, free_response, know
 from .responses import factor as factor_at
 from .settle import LOOSE, measure, settle
+from .sliding import turn_slides
 from .stepping import copy, fill
 from .views import part
 
@@ -66,8 +67,7 @@ def resolve(m: Any, runs: Array, x: Array) -> int:
         remember(w, t)
         touching(h, w)
         stop_creeping(h, w, u)
-        collide(h, w, t, u)
-        status = choose_mode(m, h, w, t, x)
+        status = choose_mode(m, h, w, t, x) if collide(h, w, t, u) else JAMMED
     if status != OK:
         copy(before, u)
         return int(status)
@@ -96,6 +96,9 @@ def respond_along(m: Any, t: Array, x: Array, tau: Array, dx: Array, lam: Array)
     for k in range(len(t)):
         copy(tau[k], m.tau)
         fill(lam[k], 0.0)
+        if v.sliding > 0:  # by more than a quarter turn since the mode began, maybe
+            measure(m, h, t[k], x[k])
+            turn_slides(h, w)
         if evaluate(m, t[k], x[k], dx[k], True) != OK:
             fill(dx[k], np.nan)
             fill(lam[k], np.nan)

@@ -158,6 +158,30 @@ def test_random_contacts_are_solved_and_their_residual_is_that_of_the_true_cone(
     assert 2 * solved >= least
 
 
+def test_what_slides_makes_the_matrix_nonsymmetric_and_the_forces_are_those_of_this_one():
+    rng, solved = np.random.default_rng(7), 0
+    for _ in range(40):
+        n = int(rng.integers(2, 5))
+        A, b, *law = problem(rigid, rng, 3, n)
+        along = rng.normal(size=2)
+        along *= rng.uniform(0, 0.3) / np.linalg.norm(along)
+        A[:, 0] -= A[:, 1:3] @ along  # the last contacts may stick, the first slides along a known direction
+        keep = np.delete(np.arange(3 * n), [1, 2])
+        law = [values[keep] for values in law]
+        law[2] = np.where(law[2] > 0, law[2] - 2, law[2])
+        A, b = A[np.ix_(keep, keep)], b[keep]
+        code, lam = solve(A, b, *law)
+        if code == SOLVED:
+            solved += 1
+            w = A @ lam + b
+            size = 1e-8 * abs(b).max()
+            assert min(lam[0], w[0]) >= -size
+            assert abs(lam[0] * w[0]) <= size * (1 + abs(lam[0]))
+            # the others by De Saxce's map, where the first brings what it does
+            assert residual(A[1:, 1:], b[1:] + A[1:, 0] * lam[0], law[3][1:], lam[1:], 3) < 1e-8
+    assert solved >= 36
+
+
 def test_without_friction_the_speeds_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     for _ in range(100):
