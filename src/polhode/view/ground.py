@@ -33,10 +33,13 @@ def level(layout: _Layout, U: np.ndarray) -> float | None:
 
 
 def draw(layout: _Layout) -> None:
-    """Add the patches of reliefs, and a pin for every point while it presses on ground that yields."""
+    """Add the patches of reliefs, and a pin for every point while it presses on ground that yields.
+
+    What is rigid has its pins from the mode of a run.
+    """
     feet: dict[tuple[str, Expr], list[np.ndarray]] = {}
-    for c in layout.model.forces:
-        if not isinstance(c, CompliantContact) or c.shape != "point":
+    for c in contacts(layout.model):
+        if c.shape != "point" or (isinstance(c, Contact) and c.relief is None):
             continue
         (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
         X_GM = np.linalg.inv(layout.poses[:, ground] @ Y) @ layout.poses[:, body] @ X
@@ -45,8 +48,9 @@ def draw(layout: _Layout) -> None:
         if c.relief is not None:
             heights = heights_of(c.relief, place[:, :2], layout)
             feet.setdefault((c.ground, c.relief), []).append(place)
-        acts = _spans(layout.t, place[:, 2] < heights)
-        layout.add("pin", body, X, 0.016 * layout.thick, role="accent", when=acts)
+        if isinstance(c, CompliantContact):
+            acts = _spans(layout.t, place[:, 2] < heights)
+            layout.add("pin", body, X, 0.016 * layout.thick, role="accent", when=acts)
     for (marker, relief), places in feet.items():
         _patches(layout, marker, relief, np.concatenate(places))
 

@@ -14,7 +14,7 @@ def hopper(**ground):
     build.body("arm", parent="leg", joint=ph.revolute("y", name="arm"), mass=0.1, com=(0.1, 0, 0))
     build.marker("foot", body="leg", at=(0, 0, -0.2))
     build.motor("M", inertia=1e-4, ratio=10, on="leg", axis="y").drives({"arm": 1})
-    build.contact("foot", stiffness=2e3, dissipation=2.0, **ground)
+    build.contact("foot", **({"stiffness": 2e3, "dissipation": 2.0} | ground))
     dyn = ph.formulate(build.build()).compile()
     return ph.simulate(dyn, {"z": 0.3}, {"x_dot": 0.5}, 1.0, tau={"M": 0.01})
 
@@ -29,6 +29,20 @@ def test_a_relief_is_drawn_where_feet_went():
     assert corners[:, 0].max() > traj["x"].max()
     assert not scene.view.follow
     assert scene.floor == 0
+
+
+def test_rigid_hills_are_drawn_and_feet_marked_while_they_touch():
+    traj = hopper(relief="0.05*sin(8*x)*cos(8*y)", stiffness=None, dissipation=None)
+    scene = traj.scene(fps=100)
+    corners = np.concatenate([tie.points for tie in scene.ties if tie.kind == "patch"])
+    assert corners[:, 2] == pytest.approx(0.05 * np.sin(8 * corners[:, 0]) * np.cos(8 * corners[:, 1]), abs=1e-12)
+    (pin,) = [shape for shape in scene.shapes if shape.kind == "pin"]
+    q = traj.at(scene.t)[0]
+    height = q[:, 1] - 0.2 - 0.05 * np.sin(8 * q[:, 0])
+    pressed = np.array([any(a <= t <= b for a, b in pin.when) for t in scene.t])
+    assert np.abs(height[pressed]).max() < 1e-9
+    assert 0 < pressed.sum() < len(pressed)
+    assert not [shape for shape in scene.shapes if shape.role == "stand"]  # no plate
 
 
 def test_a_block_is_drawn_alone():
