@@ -204,3 +204,19 @@ def test_ground_that_yields_little_is_nearly_rigid() -> None:
 def test_a_disc_on_a_relief_is_refused() -> None:
     with pytest.raises(ph.ModelError, match="expected a point"):
         point(relief=x, shape="disc", radius=1)
+
+
+def test_an_edge_strikes_what_slides_over_it() -> None:
+    """Events do not know of it, and say so; time-stepping lets go, or strikes."""
+    edge = ph.select(x < 0.3, 0.1, 0)
+    kink = ph.height_grid([0.0, 0.3, 0.6], [-1, 1], [[0, 0], [0, 0], [0.1, 0.1]])
+    for relief, z in ((edge, 0.1), (kink, 0.0)):
+        dyn = point(relief=relief, friction=0.1)
+        with pytest.warns(ph.SimulationWarning, match='edge or a kink.* use method="moreau"'):
+            stopped = ph.simulate(dyn, {"z": z}, {"x_dot": 1.5}, 0.8)
+        assert stopped.outcome.culprit == "ground.height"
+        traj = ph.simulate(dyn, {"z": z}, {"x_dot": 1.5}, 0.8, method="moreau", step=1e-3)
+        assert traj.outcome.finished
+        gap = traj["z"] - np.array([float(ph.evaluate(relief, {x: at, y: 0})) for at in traj["x"]])
+        assert gap.min() > -2e-3
+        assert traj["x"].max() > 0.31
