@@ -1,4 +1,4 @@
-"""The walker and the hexapod on ground that yields, and on rigid ground with Coulomb's friction, flat and with hills."""
+"""Both machines on ground that yields, and on rigid ground with Coulomb's friction, flat and with hills."""
 
 import hexapod as hexa
 import numpy as np
