@@ -220,3 +220,22 @@ def test_an_edge_strikes_what_slides_over_it() -> None:
         gap = traj["z"] - np.array([float(ph.evaluate(relief, {x: at, y: 0})) for at in traj["x"]])
         assert gap.min() > -2e-3
         assert traj["x"].max() > 0.31
+
+
+def test_many_candidates_on_a_relief() -> None:
+    """Beyond 240 rows they are added to the code as they touch: those of a plate with many feet on a slope."""
+
+    def plate(marker: dict[str, Any], **ground: Any) -> ph.Trajectory:
+        build = ph.Builder("plate")
+        build.body("plate", joint=ph.free(quaternion=False), mass=2, inertia=(0.02, 0.03, 0.04))
+        build.marker("floor", body="world", **marker)
+        for k, (a, b) in enumerate((i / 8 - 0.5, j / 8 - 0.5) for i in range(9) for j in range(10)):
+            build.marker(f"foot {k}", body="plate", at=(a, b, -0.02 * (a**2 + b**2)))
+            build.contact(f"foot {k}", "floor", name=f"ground {k}", friction=0.3, **ground)
+        dyn = ph.formulate(build.build()).compile()
+        return ph.simulate(dyn, {"plate_z": 0.3}, {"plate_wx": 0.5}, 0.32)
+
+    one, two = plate({}, relief=float(np.tan(TILT)) * x), plate({"rpy": (0, -TILT, 0)})
+    assert len(one.events) == len(two.events) > 1
+    assert one.events.times == pytest.approx(two.events.times, abs=1e-9)
+    assert one.q[-1] == pytest.approx(two.q[-1], abs=1e-7)
