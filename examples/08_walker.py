@@ -1,13 +1,14 @@
-"""A machine that walks: eight legs, five motors, and clutches that let single legs find the ground.
+"""Machines that walk: one has eight legs, five motors, and clutches that let single legs find the ground.
 
 The walker of Nelson and Quinn ("A quasicoordinate formulation for dynamic simulation of complex multibody systems with
 constraints", section 5), as it is in `walker.py`. Its motors, cables and gears are a transformation of the 23 joints to
-11 speeds; ground, motors and controller are one native loop.
+11 speeds; ground, motors and controller are one native loop. The other has six legs, and walks over rigid hills.
 """
 
 import tempfile
 from pathlib import Path
 
+import hexapod
 import numpy as np
 import walker
 from rich.console import Console
@@ -50,16 +51,29 @@ def climbs(folder: Path) -> None:
             f"  {event.time:.3f} s, {event.why}: {', '.join(event.what)}; {event.lost:.3f} J lost", markup=False
         )
     brakes = [f"brake {leg}" for leg in (1, 2, 5, 6)]
-    traj.plot(["top_z", "top_ay", "femur_1", "femur_3", *brakes], folder / "clutches.png")
+    traj.plot(["femur_1", "femur_3", "top_ay", *brakes], folder / "clutches.png")
     traj.animate(folder / "walker.html")
-    console.print(
-        f"[bold]Open {folder / 'walker.html'} in a browser.[/bold] {folder / 'clutches.png'} has its clutches."
-    )
+    console.print(f"Its clutches are below it in [bold]{folder / 'walker.html'}[/bold], and in clutches.png.")
+
+
+def hills(folder: Path) -> None:
+    """Six legs on rigid hills, where feet stick, slide and leave the ground by Coulomb's law."""
+    ground = {"friction": 0.8, "relief": hexapod.hills(begin=0.35)}
+    dyn = ph.formulate(hexapod.hexapod(ground), "quasicoordinate").compile()
+    start = hexapod.stand() | {"body_z": hexapod.DOWN}
+    traj = hexapod.run(dyn, hexapod.Gait(level=2.0), 5.0, 1e-3, "moreau", q0=start)
+    tilt = np.degrees(np.abs([traj["body_ax"], traj["body_ay"]]).max())
+    console.print(f"Six legs go {traj['body_x'][-1]:.2f} m over hills of 3 cm in 5 s, and tilt by {tilt:.1f} deg.")
+    traj.animate(folder / "hexapod.html")
+    console.print(f"Where each foot stands, slides or is lifted is below it in [bold]{folder / 'hexapod.html'}[/bold].")
 
 
 def main() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="polhode-"))
     walks()
-    climbs(Path(tempfile.mkdtemp(prefix="polhode-")))
+    climbs(folder)
+    hills(folder)
+    console.print("Open the pages in a browser.")
 
 
 if __name__ == "__main__":

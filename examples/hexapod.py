@@ -160,11 +160,11 @@ def stand() -> dict[str, float]:
     return found
 
 
-def hills(height: float = 0.03, length: float = 0.35) -> Any:
-    """Rough ground: waves across each other, 0 where the machine starts."""
+def hills(height: float = 0.03, length: float = 0.35, begin: float = 0.0) -> Any:
+    """Rough ground: waves across each other, which begin at some x."""
     x, y = ph.symbols("x y")
     k = 2 * pi / length
-    return height / 2 * (ph.sin(k * x) * ph.cos(k * y / 1.3) + ph.sin(k * (x + y) / 1.7)) * ramp(x / 0.4)
+    return height / 2 * (ph.sin(k * x) * ph.cos(k * y / 1.3) + ph.sin(k * (x + y) / 1.7)) * ramp((x - begin) / 0.4)
 
 
 def run(

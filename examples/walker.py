@@ -54,15 +54,19 @@ def frames() -> ph.Builder:
     return build
 
 
-def walker(ground: dict[str, Any] | None = None, link: str = "gear") -> ph.Model:
+def walker(ground: dict[str, Any] | None = None, link: str = "gear", **motors: Any) -> ph.Model:
     """The walker with its five motors on flat ground.
 
     ground : what its contacts are, `GROUND` where nothing is said; {"friction": 0.8} is rigid ground with Coulomb's law
     link   : of femurs to their motors; with a "clutch" or "reversing clutch" each femur has a brake as well
+    motors : what all motors have besides, such as damping of their rotors; with a `constant` and a `resistance` their
+             controls are voltages, without limits here
     """
     build = frames()
-    rotor = {"inertia": REFLECTED / RATIO**2, "ratio": RATIO}
+    rotor = {"inertia": REFLECTED / RATIO**2, "ratio": RATIO} | motors
     limits = {name: {"lower": -limit / RATIO, "upper": limit / RATIO} for name, limit in LIMIT.items()}
+    if "constant" in motors:
+        limits = {name: {} for name in LIMIT}
     build.motor("B", on="top", **rotor, **limits["B"]).drives({"body": 1})
     for frame, legs in LEGS.items():
         F, T = f"F_{frame}", f"T_{frame}"

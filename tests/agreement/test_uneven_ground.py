@@ -91,7 +91,6 @@ def test_toml_both_ways() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"relief": x}, "has relief but no stiffness"),
         ({"stiffness": 1, "relief": x, "shape": "sphere", "radius": 1}, "expected a point"),
         ({"stiffness": 1, "relief": ph.symbol("z")}, "depends on z, expected constants"),
         ({"stiffness": 1, "relief": ph.symbol("t")}, "depends on t, expected constants"),

@@ -153,6 +153,8 @@ class _Table:
         return (i, j), ROPE, [[*a, *b, 0, *length]]
 
     def _contact(self, c: Contact) -> tuple[Pair, int, list[Any]] | None:
+        if c.relief is not None:
+            return None
         (i, A, a), (j, B, b) = self._frame(c.marker), self._frame(c.ground)
         radius, axis = self._numbers([c.radius]), self._numbers(c.axis.entries)
         if A is None or a is None or B is None or b is None or radius is None or axis is None:

@@ -29,8 +29,8 @@ from polhode.graph import (
 )
 from polhode.kinematics import Kinematics
 from polhode.kinematics.compliant import rubbing, stop_depths, taut
-from polhode.kinematics.constraints import touch_of
 from polhode.kinematics.loads import elastic_energy, speed_forces, spring_energy
+from polhode.kinematics.touch import touch_of
 from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, SpringDamper
 
 from .terms import Terms

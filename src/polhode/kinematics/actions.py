@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from polhode.graph import Expr, Matrix, as_expr, cross, matrix, op_counts, sqrt, substitute, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, diff, matrix, op_counts, sqrt, substitute, symbol, vector, zeros
 from polhode.model import Contact, KnifeEdge, Latch, Loop, Rolling
 
 from .constraints import Constraints, across_of, captured_length, captured_turn
+from .touch import along_relief, at_place, relief_of, upward
 from .tree import Kinematics
 
 _ZERO = as_expr(0)
@@ -235,9 +236,26 @@ def _touching(kin: Kinematics, marker: str, touch: Rolling | Contact) -> Iterato
     lever, lever_dot = W.p + down - G.p, W.v + down_dot - G.v
     spun = {} if touch.radius is None else {j: w * radius for j, w in W.turns.items()}
     moves = _squares(W.velocities, spun, G.velocities, G.swept(lever))
-    for label, k in (("height", 2), ("slip x", 0), ("slip y", 1)):
-        e = G.R[:, k]
-        e_dot = cross(G.w, e)
+    for label, (e, e_dot) in _directions(touch, W, G).items():
         on_wheel = Action(W, cross(down, e), e, cross(down_dot, e) + cross(down, e_dot), e_dot)
         moment, moment_dot = cross(lever, e), cross(lever_dot, e) + cross(lever, e_dot)
         yield label, Row([on_wheel, Action(G, -moment, -e, -moment_dot, -e_dot)], moves)
+
+
+def _directions(touch: Rolling | Contact, W: Seen, G: Seen) -> dict[str, tuple[Matrix, Matrix]]:
+    """The normal of the ground and two directions along it, with their rates: on a relief they change with the place.
+
+    e = R m(x, y),  e_dot = w x e + R (dm/dx x_dot + dm/dy y_dot)
+    """
+    labels = ("slip x", "slip y", "height")
+    if (relief := relief_of(touch)) is None:
+        axes = {label: G.R[:, k] for k, label in enumerate(labels)}
+        return {label: (e, cross(G.w, e)) for label, e in axes.items()}
+    apart = W.p - G.p
+    at, moves = G.R.T @ apart, G.R.T @ (W.v - G.v - cross(G.w, apart))
+    found = {}
+    for label, m in zip(labels, (*along_relief(relief), upward(relief)), strict=True):
+        e = G.R @ at_place(m, at)
+        turned = at_place(diff(m, symbol("x")), at) * moves[0] + at_place(diff(m, symbol("y")), at) * moves[1]
+        found[label] = e, cross(G.w, e) + G.R @ turned
+    return found

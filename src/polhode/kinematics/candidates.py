@@ -30,6 +30,7 @@ from .constraints import (
     touching_rows,
 )
 from .motion import Motion
+from .touch import steepness
 from .tree import Kinematics
 
 _ZERO = as_expr(0)
@@ -111,9 +112,10 @@ def _rows(kin: Kinematics, c: Constraint) -> Iterator[tuple[Row, Law]]:
         height, *slips = touching_rows(kin, c.marker, c)
         yield height, _unilateral(c)
         if c.friction is not None:
-            grip = c.friction if c.static is None else c.static
+            steep = steepness(kin, c)
+            bound, grip = c.friction * steep, (c.friction if c.static is None else c.static) * steep
             for k, slip in enumerate(slips):
-                yield slip, Law(kind=TANGENT, size=2 * (k == 0), of=-1 - k, bound=c.friction, grip=grip)
+                yield slip, Law(kind=TANGENT, size=2 * (k == 0), of=-1 - k, bound=bound, grip=grip)
     elif isinstance(c, Latch):
         yield from ((row, Law()) for row in _latched(kin, c))
     else:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from polhode.graph import Expr, Matrix, as_expr, cross, maximum, sqrt, symbol, zeros
 from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop
 
-from .constraints import Touch, touch_of
 from .motion import Motion
+from .touch import Touch, touch_of
 
 
 def compliant_energy(kin: Motion) -> Expr:

@@ -18,7 +18,6 @@ from polhode.graph import (
     Matrix,
     as_expr,
     cross,
-    diff,
     free_symbols,
     jacobian,
     matrix,
@@ -27,12 +26,10 @@ from polhode.graph import (
     substitute,
     symbol,
     vector,
-    zeros,
 )
 from polhode.model import (
     Brake,
     Clutch,
-    CompliantContact,
     Constraint,
     Contact,
     Coupling,
@@ -46,6 +43,7 @@ from polhode.model import (
 from polhode.spatial import Pose, Twist
 
 from .motion import Motion
+from .touch import along_relief, at_place, relief_of, touch_of
 from .tree import Kinematics
 
 _XYZ = ("x", "y", "z")
@@ -331,60 +329,19 @@ def _relation(kin: Kinematics, relation: Relation) -> Row:
     return Row("", None, substitute(relation.value, kin.quasi))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Touch:
-    """The lowest point of a body above a plane, in the world.
-
-    n      : the normal of the plane, of length 1; of ground with a relief, the gradient of the height
-    height : of the point
-    down   : to it from the marker of the body; lever : from that of the ground
-    slip   : velocity of its material against the ground
-    """
-
-    n: Matrix
-    height: Expr
-    down: Matrix
-    lever: Matrix
-    slip: Matrix
-
-
-def touch_of(kin: Motion, marker: str, touch: Rolling | Contact | CompliantContact) -> Touch:
-    """Where a body touches the ground, or would.
-
-    side = axis x n, of length cos(lean), keeps its digits where a disc is nearly flat.
-    """
-    body, ground = kin.pose(marker), kin.pose(touch.ground)
-    radius = as_expr(0) if touch.radius is None else touch.radius
-    n = ground.R[:, 2]
-    fall, down = as_expr(0), zeros(3)
-    if isinstance(touch, CompliantContact) and touch.relief is not None:
-        fall, n = _relief(touch.relief, ground, body.p)
-    elif touch.shape == "sphere":
-        fall, down = radius, n * -radius
-    elif touch.shape == "disc":
-        axis = body.R @ touch.axis
-        side = cross(axis, n)
-        upright = sqrt(side @ side)
-        fall, down = radius * upright, cross(axis, side) * (radius / upright)
-    lever = body.p + down - ground.p
-    V, G = kin.velocity(marker), kin.velocity(touch.ground)
-    slip = V.v + cross(V.w, down) - G.v - cross(G.w, lever)
-    return Touch(n=n, height=ground.R[:, 2] @ (body.p - ground.p) - fall, down=down, lever=lever, slip=slip)
-
-
-def _relief(height: Expr, ground: Pose, p: Matrix) -> tuple[Expr, Matrix]:
-    """The height of the ground below a point, and the gradient of the point's height above it, in the world."""
-    x, y = symbol("x"), symbol("y")
-    at = ground.R.T @ (p - ground.p)
-    below, *slopes = (substitute(e, {x: at[0], y: at[1]}) for e in (height, diff(height, x), diff(height, y)))
-    return below, ground.R @ vector([-slopes[0], -slopes[1], as_expr(1)])
-
-
 def touching_rows(kin: Kinematics, marker: str, touch: Rolling | Contact) -> list[Row]:
-    """The height of the lowest point, and the velocity of its material against the ground."""
-    at, R_WG = touch_of(kin, marker, touch), kin.pose(touch.ground).R
+    """The height of the lowest point, and the velocity of its material against the ground, along x and y of it.
+
+    On ground with a relief the height is vertical, z - h(x, y), and the others are along the ground.
+    """
+    at, ground = touch_of(kin, marker, touch), kin.pose(touch.ground)
     (_, V_B), (_, V_G) = _apart(kin, marker, touch.ground)
     swept = () if touch.radius is None else V_B.w * touch.radius
-    moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, R_WG.T @ at.lever)])
-    rows = [Row(f"slip {a}", None, R_WG[:, k] @ at.slip, moves) for k, a in enumerate("xy")]
+    moves = vector([*V_B.v, *swept, *V_G.v, *cross(V_G.w, ground.R.T @ at.lever)])
+    along = ground.R[:, 0], ground.R[:, 1]
+    if (relief := relief_of(touch)) is not None:
+        ahead, aside = along_relief(relief)
+        place = ground.R.T @ at.lever
+        along = ground.R @ at_place(ahead, place), ground.R @ at_place(aside, place)
+    rows = [Row(f"slip {a}", None, e @ at.slip, moves) for e, a in zip(along, "xy", strict=True)]
     return [Row("height", at.height, at.n @ at.slip, moves), *rows]

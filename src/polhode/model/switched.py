@@ -134,7 +134,7 @@ class Unilateral(Constraint):
     def faults(self) -> Iterator[str]:
         yield from Constraint.faults(self)
         if self.stiffness is None:
-            for name in ("damping", "dissipation", "exponent", "slip_speed", "relief"):
+            for name in ("damping", "dissipation", "exponent", "slip_speed"):
                 if getattr(self, name, None) is not None:
                     yield f"{self.what}: has {name} but no stiffness, so it is rigid. Give stiffness=, too."
             return
@@ -192,7 +192,8 @@ class Contact(Touching, Unilateral):
     friction    : coefficient where it slides; None for none
     static      : coefficient where it sticks, at least `friction`; None for the same
     slip_speed  : m/s, where it yields, at which friction is 0.7 of what it is at large speeds; 1e-3 where none is given
-    relief      : height of the ground above the plane, of x and y in the axes of its marker; of points, where it yields
+    relief      : height of the ground above the plane, of x and y in the axes of its marker; of points. The gap is
+                  vertical then, and its reaction lam makes a force lam (-dh/dx, -dh/dy, 1) across the ground
     restitution, stiffness and what belongs to them : see `Unilateral`
     """
 

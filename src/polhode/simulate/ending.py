@@ -112,6 +112,8 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         culprit = _furthest(program.constraints.labels, room, "psi", "pace2", "active")
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
+        if _has_relief(program, culprit):
+            remedy = 'Where the relief has an edge or a kink, what slides over it is struck: use method="moreau".'
     elif room is not None and (strained := _strained(program, machine, room, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
@@ -120,6 +122,12 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         reason = f"the step became too small; {culprit!r} changes fastest."
         remedy = 'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
+
+
+def _has_relief(program: Program, label: str) -> bool:
+    """Whether a row is of a point on ground that is not flat."""
+    owner = dict(zip(program.constraints.labels, program.constraints.names, strict=True)).get(label)
+    return any(c.name == owner and getattr(c, "relief", None) is not None for c in program.equations.model.constraints)
 
 
 def _idle(program: Program, room: Constrained) -> str:

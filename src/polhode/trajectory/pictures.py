@@ -13,6 +13,7 @@ from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Relation, Stop
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.view import FILMS, Curve, Scene, build, figure, for_animation, save
+from polhode.view.timeline import MOST_BANDS
 
 from .events import spans_of
 from .export import shown_modes
@@ -190,6 +191,7 @@ def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float,
     words = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
     shown = tuple((e.time, e.short) for e in traj.events[1:]) if marks is None else tuple(marks)
     modes = spans_of(traj.events, float(traj.t[-1]))
+    words["bands"] = tuple((name, tuple(pieces)) for name, pieces in _bands(traj, None).items())[:MOST_BANDS]
     return build(model, dict(zip(bodies, poses, strict=True)), values, t, modes, marks=shown, **words)
 
 

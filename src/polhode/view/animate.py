@@ -34,7 +34,7 @@ def page(scene: Scene) -> str:
     data = {
         **{
             name: getattr(scene, name)
-            for name in ("title", "note", "alarm", "size", "floor", "marks", "depths", "parents")
+            for name in ("title", "note", "alarm", "size", "floor", "marks", "bands", "depths", "parents")
         },
         **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
         **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},

@@ -12,6 +12,7 @@ import numpy as np
 from .optional import needed
 from .scene import Scene, Shape, Tie, is_there, sag
 from .target import for_figure
+from .timeline import color_of
 
 SIZE, DPI = (6.4, 4.8), 100
 PALETTE = ("#4878b0", "#e0873e", "#4f9f6e", "#c8525f", "#8467b8", "#3fa3ad", "#b98a3c", "#c76fa8")  # of bodies
@@ -25,6 +26,7 @@ HATCHED = np.array(
 )
 # of a spring: along it, by its length; across, by its width
 ZIGZAG = np.array([(0, 0), (0.12, 0), *((0.12 + 0.76 * i / 18, (-1) ** i) for i in range(1, 18)), (0.88, 0), (1, 0)])
+ROW, NAMES = 10, 112  # pixels, of a band and for its name
 LETTER = 8.5  # width of one, on average, of what is written below
 HALF = np.tan(np.radians(14))  # of the picture's height, at distance 1
 
@@ -94,7 +96,38 @@ class _Canvas:
         say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
         say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
         said = fill(scene.newest(scene.t[i]), int(self.width / LETTER), max_lines=2, placeholder=" ...")
-        say(12, 12, said, color=ACCENT)
+        say(12, 12 + self._bands(i), said, color=ACCENT)
+
+    def _bands(self, i: int) -> float:
+        """Draw what was in which mode, and where in it the frame is; return how high that is."""
+        scene, (left, right) = self.scene, (NAMES, self.width - 12)
+        if not scene.bands or len(scene.t) == 1:
+            return 0
+        start, span = float(scene.t[0]), float(scene.t[-1] - scene.t[0])
+        at = [left + (right - left) * (float(t) - start) / span for t in (start, scene.t[i])]
+        for row, (name, pieces) in enumerate(reversed(scene.bands)):
+            y = 10 + ROW * row
+            short = name if len(name) <= 18 else f"{name[:15]}..."
+            self.ax.text(
+                left - 6,
+                y + ROW / 2,
+                short,
+                color=EDGE,
+                fontsize=6,
+                ha="right",
+                va="center",
+                parse_math=False,
+                zorder=41,
+            )
+            for a, b, word in pieces:
+                ends = left + (right - left) * (np.array([a, a, b, b]) - start) / span
+                bar = np.stack([ends, y + np.array([1, ROW - 1, ROW - 1, 1])], axis=1)
+                self.face(bar, color_of(word), 40, ec="white", lw=0.4)
+        top = 10 + ROW * len(scene.bands)
+        sheet = np.array([(0, 0), (0, top + 4), (self.width, top + 4), (self.width, 0)])
+        self.face(sheet, "white", 39, alpha=0.85, lw=0)
+        self.lines([[(at[1], 8), (at[1], top + 2)]], 1.6, EDGE, 41)
+        return top + 2
 
     def lines(self, segments: Any, width: Any, color: Any, order: float, **options: Any) -> None:
         made = self.collections.LineCollection(

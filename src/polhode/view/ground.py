@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polhode.compile import compile
-from polhode.graph import Expr, substitute, symbol, vector
+from polhode.graph import Expr, substitute, symbol, topological, vector
 from polhode.model import CompliantContact, Contact, Model
 
 from .scene import Spans
@@ -33,10 +33,13 @@ def level(layout: _Layout, U: np.ndarray) -> float | None:
 
 
 def draw(layout: _Layout) -> None:
-    """Add the patches of reliefs, and a pin for every point while it presses on ground that yields."""
+    """Add the patches of reliefs, and a pin for every point while it presses on ground that yields.
+
+    What is rigid has its pins from the mode of a run.
+    """
     feet: dict[tuple[str, Expr], list[np.ndarray]] = {}
-    for c in layout.model.forces:
-        if not isinstance(c, CompliantContact) or c.shape != "point":
+    for c in contacts(layout.model):
+        if c.shape != "point" or (isinstance(c, Contact) and c.relief is None):
             continue
         (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
         X_GM = np.linalg.inv(layout.poses[:, ground] @ Y) @ layout.poses[:, body] @ X
@@ -45,8 +48,9 @@ def draw(layout: _Layout) -> None:
         if c.relief is not None:
             heights = heights_of(c.relief, place[:, :2], layout)
             feet.setdefault((c.ground, c.relief), []).append(place)
-        acts = _spans(layout.t, place[:, 2] < heights)
-        layout.add("pin", body, X, 0.016 * layout.thick, role="accent", when=acts)
+        if isinstance(c, CompliantContact):
+            acts = _spans(layout.t, place[:, 2] < heights)
+            layout.add("pin", body, X, 0.016 * layout.thick, role="accent", when=acts)
     for (marker, relief), places in feet.items():
         _patches(layout, marker, relief, np.concatenate(places))
 
@@ -66,7 +70,8 @@ def _patches(layout: _Layout, marker: str, relief: Expr, feet: np.ndarray) -> No
     margin = 0.3 * layout.size
     low, high = feet[:, :2].min(axis=0) - margin, feet[:, :2].max(axis=0) + margin
     cell = float(np.sqrt(np.prod(high - low) / PATCHES))
-    xs, ys = (np.linspace(a, b, max(2, round((b - a) / cell) + 1)) for a, b in zip(low, high, strict=True))
+    ticks = (np.linspace(a, b, max(2, round((b - a) / cell) + 1)) for a, b in zip(low, high, strict=True))
+    xs, ys = (_cut(each, edges(relief, s), 1e-6 * layout.size) for each, s in zip(ticks, "xy", strict=True))
     x, y = np.meshgrid(xs, ys, indexing="ij")
     flat = np.stack([x.ravel(), y.ravel()], axis=1)
     points = np.column_stack([flat, heights_of(relief, flat, layout)]).reshape(*x.shape, 3)
@@ -76,6 +81,23 @@ def _patches(layout: _Layout, marker: str, relief: Expr, feet: np.ndarray) -> No
             corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)]
             if any(abs(points[k][2]) > 1e-6 * layout.size for k in corners):
                 layout.patch(body, np.array([world[k] for k in corners]))
+
+
+def edges(relief: Expr, name: str) -> list[float]:
+    """Numbers that x or y is compared with in a relief: where it may jump."""
+    s, found = symbol(name), set()
+    for e in topological([relief]):
+        if e.op in ("lt", "le") and s in e.args:
+            found |= {float(arg.number) for arg in e.args if arg.number is not None}
+    return sorted(found)
+
+
+def _cut(ticks: np.ndarray, at: list[float], tiny: float) -> np.ndarray:
+    """Lines of a grid, with two close to each place where the ground may jump, and none near these."""
+    inside = [c for c in at if ticks[0] < c < ticks[-1]]
+    apart = 0.3 * (ticks[1] - ticks[0])
+    kept = [x for x in ticks.tolist() if all(abs(x - c) > apart for c in inside)]
+    return np.array(sorted([*kept, *(c + side * tiny for c in inside for side in (-1, 1))]))
 
 
 def _spans(t: np.ndarray, acts: np.ndarray) -> Spans:

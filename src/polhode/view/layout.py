@@ -21,6 +21,7 @@ from .solid import Solid, aimed, numbers, pose, upright
 TIPS = 4  # most ends whose path is drawn
 MARKERS = 24  # most markers drawn
 FEET = 2  # most posts under a machine
+FRAME = 4  # from so many bodies that it carries, a body is drawn as a frame
 BULK = 0.25  # longest edge of a box, by the size of a machine that has more than it
 
 
@@ -37,7 +38,7 @@ def build(
     poses  : (k, 4, 4) of every body that is not welded to another
     values : of the parameters
     modes  : from when to when what comes and goes does what
-    words  : title, note, alarm and marks of the scene
+    words  : title, note, alarm, marks and bands of the scene
     """
     return _Layout(model.merged(), poses, values, t).scene(modes or {}, words)
 
@@ -252,8 +253,18 @@ class _Layout:
             bare = not bars[name] and (carried == 0 or _slides(body.joint) > 0)
             if (carried >= 3 or turning or bare) and k not in wheels:
                 edges = solid.edges(math.inf if self.alone else (1.0 if carried >= 3 else BULK) * self.size)
-                if edges is not None and not self._rotor(body, solid, float(edges.max())):
+                if edges is None:
+                    continue
+                if carried >= FRAME:
+                    self._plate(k, bars[name], edges)
+                elif not self._rotor(body, solid, float(edges.max())):
                     self.add("box", k, pose(solid.com, solid.axes), *edges)
+
+    def _plate(self, k: int, ends: Sequence[np.ndarray], edges: np.ndarray) -> None:
+        """A frame that carries legs, as a plate out to where they are, no thicker than its mass is."""
+        low, high = np.min(ends, axis=0), np.max(ends, axis=0)
+        span = np.maximum(high - low, 0.4 * float(edges.min()))
+        self.add("box", k, pose((low + high) / 2), *span)
 
     def _rotor(self, body: Body, solid: Solid, wide: float) -> bool:
         """Draw a body that turns about its own centre of mass as a wheel; beside one that is there, along the axis."""

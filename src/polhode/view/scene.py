@@ -23,6 +23,7 @@ CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(
 _ENDS = {"rod": np.array([[0, 0, 0], [0, 0, 1]]), "cylinder": np.array([[0, 0, -0.5], [0, 0, 0.5]])}
 
 TAUT = 1e-4  # of its length: a rope that is looser sags
+READ = 2.5  # s, that what happened is said
 Spans = tuple[tuple[float, float], ...]
 
 
@@ -121,6 +122,7 @@ class Scene:
     upright : (3, 3), turns the world so that z is up; view, floor and points are seen after it
     size    : a length that is typical of the machine; floor : the height of the ground
     marks   : (time, text), what happened when
+    bands   : (name, ((start, end, word), ...)), what was in which mode from when to when
     alarm   : whether the note is bad news
     """
 
@@ -138,6 +140,7 @@ class Scene:
     note: str = ""
     alarm: bool = False
     marks: tuple[tuple[float, str], ...] = ()
+    bands: tuple[tuple[str, tuple[tuple[float, float, str], ...]], ...] = ()
 
     def __post_init__(self) -> None:
         expected = (len(self.t), len(self.bodies), 4, 4)
@@ -171,8 +174,8 @@ class Scene:
         return found if found.shape[1] else np.zeros((len(self.t), 1, 3))
 
     def newest(self, time: float) -> str:
-        """The text of the last mark until a time."""
-        return next((text for t, text in reversed(self.marks) if t <= time), "")
+        """The text of the last mark until a time, for as long as it takes to read it."""
+        return next((text for t, text in reversed(self.marks) if t <= time < t + READ), "")
 
     def arrow(self, name: str, body: str, at: Any, vectors: Any, role: str = "accent") -> Scene:
         """The same scene with an arrow from a point of a body, such as a force times a scale.

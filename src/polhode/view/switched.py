@@ -87,7 +87,7 @@ def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray) -> None:
     foot[:, :3, :3], foot[:, :3, 3] = X_WG[:, :3, :3], lowest
     k = layout.join(f"foot of {c.name}", foot)
     layout.add("pin", k, np.eye(4), 0.016 * layout.thick, role="accent", when=acts)
-    if ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9:
+    if c.relief is None and (ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9):
         _ground(layout, ground, Y, np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3]))
 
 

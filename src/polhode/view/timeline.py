@@ -12,6 +12,13 @@ Bands = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when ea
 _LINE = "#aab3bd"
 _IDLE, _HOLDS, _SLIDES = "#edf0f3", "#7fa3d1", "#efb183"
 _COLORS = {"open": _IDLE, "released": _IDLE, "slides": _SLIDES, "slips": _SLIDES, "upper": "#8fc3a8"}
+
+
+def color_of(word: str) -> str:
+    """Of a piece of a band."""
+    return _COLORS.get(word, _HOLDS)
+
+
 MOST_BANDS = 10  # in one strip
 _NARROW = 0.012  # of the width: closer labels would cover each other
 _WORD = 0.062  # inches, that a letter takes
@@ -52,7 +59,7 @@ def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float) -> None:
     span = float(t[-1] - t[0]) or 1.0
     for row, (_, pieces) in enumerate(shown.items()):
         for start, end, word in pieces:
-            color = _COLORS.get(word, _HOLDS)
+            color = color_of(word)
             ax.barh(row, end - start, left=start, height=0.72, color=color, lw=0.8, edgecolor="white", zorder=2)
             if (end - start) / span * wide > _WORD * (len(word) + 2):
                 ax.text((start + end) / 2, row, word, ha="center", va="center", fontsize=7, color="#2a3038", zorder=3)

@@ -14,6 +14,7 @@ import pytest
 import walker as k2t
 
 import polhode as ph
+from polhode.compile import compile
 
 WALK, TURN = k2t.Gait(), k2t.Gait(stride=0, turn=0.3)
 
@@ -53,18 +54,52 @@ def test_a_turn():
 
 
 def test_motors_and_the_ground_account_for_all_energy():
-    """Five cycles: 32 J of positive work, 1.8 J net; what motors do and the ground takes adds up."""
+    """Five cycles: 31.5 J of positive work, 1.9 J net; what motors do and the ground takes adds up.
+
+    Where references are sampled it is 32 J, see below.
+    """
     traj = k2t.run(walker(), WALK, 5, 2e-4, output=2e-3)
     assert traj["top_x"][-1] == pytest.approx(1.0846, abs=1e-4)
     power = sum(traj[f"{name}_control"] * traj[f"{name}_dot"] for name in k2t.KP)
     positive = sum(np.maximum(traj[f"{name}_control"] * traj[f"{name}_dot"], 0) for name in k2t.KP)
     peaks = [np.abs(traj[f"{name}_control"]).max() * k2t.RATIO for name in k2t.KP]
     assert np.trapezoid(power, traj.t) == pytest.approx(traj.work_done[-1, 0], abs=2e-3)
-    assert np.trapezoid(positive, traj.t) == pytest.approx(32.0, rel=0.02)
-    assert traj.work_done[-1, 0] == pytest.approx(1.8, abs=0.1)
+    assert np.trapezoid(positive, traj.t) == pytest.approx(31.54, abs=0.01)
+    assert traj.work_done[-1, 0] == pytest.approx(1.866, abs=1e-3)
     # rates of references that are sampled are off by up to 2 ms times 17 rad/s^2, which makes 0.33 N m
     assert peaks == pytest.approx([0, 10.3, 10.3, 10.3, 10.4], abs=0.4)
     assert np.abs(traj.energy_drift).max() < 1e-4
+
+
+@pytest.mark.slow
+def test_references_that_are_sampled():
+    """What is linear between samples of 4 ms has rates that jump: 32 J and peaks as the prototype had, not 31.5 J."""
+    dyn, names, every = walker(), list(k2t.KP), 4e-3
+    wanted = ph.vector([WALK.reference()[name][0] for name in names])
+    angles = compile([ph.vector([ph.symbol("t")])], wanted)
+    table = np.array([angles(np.array([t])) for t in np.arange(0, WALK.time(5) + 5 * every, every)])
+    rates = np.diff(table, axis=0) / every
+    places = [[str(s) for s in dyn.equations.q].index(name) for name in names]
+    speeds = [[str(s) for s in dyn.equations.u].index(f"{name}_dot") for name in names]
+    Kp, Kd, limit = (np.array([gains[name] for name in names]) for gains in (k2t.KP, k2t.KD, k2t.LIMIT))
+
+    def torques(t, q, u):
+        k = int(t / every + 1e-9)
+        angle = table[k] + rates[k] * (t - k * every)
+        found = Kp * (angle - q[places] / k2t.RATIO) + Kd * (rates[k] - u[speeds] / k2t.RATIO)
+        return np.clip(found, -limit, limit)
+
+    def tau(t, q, u):
+        found = np.zeros(len(u))
+        found[speeds] = torques(t, q, u) / k2t.RATIO
+        return found
+
+    traj = ph.simulate(dyn, WALK.start(), t_end=WALK.time(5), tau=tau, method="rk4", step=2e-4, output=2e-4)
+    assert traj["top_x"][-1] == pytest.approx(1.0846, abs=1e-4)
+    pulls = np.array([torques(*now) for now in zip(traj.t, traj.q, traj.u, strict=True)])
+    power = pulls * traj.u[:, speeds] / k2t.RATIO
+    assert np.trapezoid(np.maximum(power, 0).sum(axis=1), traj.t) == pytest.approx(32.0, abs=0.1)
+    assert np.abs(pulls).max(axis=0) == pytest.approx([0, 10.3, 10.3, 10.3, 10.4], abs=0.06)
 
 
 def test_slippery_ground():
@@ -152,6 +187,28 @@ def test_momentum_across_clutches():
         assert np.abs(v - u).max() / k2t.RATIO < 5.6
 
 
+def test_half_a_block():
+    """Under the left legs only: it rolls by 0.014, and by up to 0.02 from other places; without clutches by 0.18.
+
+    A rear foot comes down 2.3 mm behind the block. Where the machine starts a few millimetres earlier, that foot
+    meets the edge, and slips off it: then it rolls by 0.03 to 0.12. (The prototype has 0.037.)
+    """
+    dyn = walker(k2t.block((0.42, 0.62), (0, 1)), "clutch")
+    rolls, switches = {}, k2t.stepping(dyn.equations, WALK)
+    for start in (-0.02, -0.002, 0, 0.01):
+        traj = k2t.run(dyn, WALK, 6, switches=switches, q0=WALK.start() | {"top_x": start})
+        rolls[start] = np.abs(traj["top_ax"]).max()
+        if start == 0:
+            assert traj["top_x"][-1] == pytest.approx(1.3035, abs=2e-3)
+            assert traj["top_y"][-1] == pytest.approx(0.003, abs=3e-3)
+            assert sum(len(event.what) for event in traj.events[1:]) == 2 * 6  # a brake and a clutch each
+            k = np.searchsorted(traj.t, WALK.stand + 8 * WALK.half + 0.1)
+            assert dyn.pose("foot_3")(traj.q[k])[0, 3] == pytest.approx(0.6223, abs=1e-3)
+    assert rolls[0] == pytest.approx(0.0138, abs=2e-4)
+    assert max(rolls[-0.02], rolls[0.01]) < 0.02
+    assert rolls[-0.002] > 0.03
+
+
 def test_reversed_femurs_make_it_bow():
     """D_F = (-1, -1, -1, -1): pitch +-0.091 for +-0.2 of the motors, and back."""
     torques, switches = k2t.bow()
@@ -174,19 +231,6 @@ def test_a_release_is_no_jump():
     speed = dict(zip(map(str, sim.dynamics.equations.u), sim.u, strict=True))
     assert speed["femur_6_dot"] == pytest.approx(speed["F_top_dot"] / k2t.RATIO, abs=1e-9)
     assert abs(speed["femur_5_dot"] - speed["femur_6_dot"]) > 0.1
-
-
-# two grounds
-
-
-def test_rigid_ground_with_coulombs_law():
-    """The same gait on constraints that come and go, by time-stepping: as far to three digits."""
-    rigid = ph.formulate(k2t.walker({"friction": 0.8}), "quasicoordinate").compile()
-    soft = k2t.run(walker(), WALK, 1)
-    start = WALK.start() | {"top_z": WALK.start()["top_z"] + 0.0008}
-    hard = k2t.run(rigid, WALK, 1, 1e-3, "moreau", q0=start)
-    assert hard["top_x"][-1] == pytest.approx(soft["top_x"][-1], rel=1e-3)
-    assert {"sticks", "open"} <= set(hard.mode["ground 1"])
 
 
 # the hexapod

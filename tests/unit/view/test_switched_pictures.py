@@ -41,6 +41,28 @@ def test_marks_are_the_events_unless_others_are_given():
     assert traj.scene(marks=()).marks == ()
 
 
+def test_what_holds_is_below_the_machine():
+    """Every constraint that changed has a band, on pages and in films, whose pieces follow one another to the end."""
+    traj = tethered()
+    scene = traj.scene(fps=20)
+    assert [name for name, _ in scene.bands] == ["rope", "ground", "hook"]
+    for name, pieces in scene.bands:
+        assert pieces[0][0] == 0
+        assert pieces[-1][1] == 2
+        assert [a for a, _, _ in pieces[1:]] == [b for _, b, _ in pieces[:-1]]
+        for t, word in zip(traj.t, traj.mode[name], strict=True):
+            assert word in [w for a, b, w in pieces if a <= t <= b]
+    written = json.loads(re.search(r"const scene = (\{.*\});", page(scene)).group(1))
+    assert written["bands"][2] == ["hook", [[0, 0.1, "released"], [0.1, 0.3, "engaged"], [0.3, 2, "released"]]]
+    ax = scene.picture(0.2).axes[0]
+    assert {"rope", "ground", "hook"} <= {text.get_text() for text in ax.texts}
+
+
+def test_what_happened_is_said_for_as_long_as_it_takes_to_read_it():
+    scene = tethered().scene(marks=[(0.0, "begins")])
+    assert [scene.newest(t) for t in (0.0, 2.4, 2.6)] == ["begins", "begins", ""]
+
+
 def test_what_acts_is_there_while_it_acts():
     traj = tethered()
     scene = traj.scene()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, maximum, sqrt, symbol, zeros
 from polhode.kinematics import Motion
 from polhode.kinematics.compliant import rubbing, stop_depths, taut
-from polhode.kinematics.constraints import touch_of
+from polhode.kinematics.touch import touch_of
 from polhode.model import TIME, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, Part, SpringDamper
 from polhode.model.body import Body
 from polhode.spatial import Inertia
