@@ -9,6 +9,7 @@ from typing import Any
 
 from polhode.graph import Expr, free_symbols, symbol
 
+from . import stages as staged
 from . import values
 from .errors import closest, fault
 
@@ -20,7 +21,7 @@ class Spec:
     """What a field holds.
 
     kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag";
-                   "weights" for names of speeds with a number or an expression each
+                   "weights" for names of speeds with a number or an expression each; "stages" of a transmission
     usual        : value where none is given; None where one must be
     optional     : nothing need be given, and then there is none
     args         : what the builder calls the members of a pair
@@ -59,6 +60,8 @@ class Spec:
                 return values.axis(value, what)
             case "weights":
                 return _weights(value, what)
+            case "stages":
+                return staged.made(value, what)
             case "choice" if value not in self.options:
                 if len(self.options) > 3:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
@@ -78,6 +81,8 @@ class Spec:
             return []
         if self.kind == "weights":
             return [e for _, e in value]
+        if self.kind == "stages":
+            return [e for stage in value for e in stage.expressions()]
         if self.own:
             return sorted(free_symbols(value) - {symbol(name) for name in self.own}, key=str)
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
@@ -161,6 +166,11 @@ def speeds(*args: str) -> Any:
 def weights(of: str = "anything") -> Any:
     """Speeds with a number or an expression each; none where none are given."""
     return _spec("weights", usual={}, of=of)
+
+
+def stages() -> Any:
+    """Stages of a transmission; none where none are given."""
+    return _spec("stages", usual=())
 
 
 def scalar(usual: Any = None, **options: Any) -> Any:
