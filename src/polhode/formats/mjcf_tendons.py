@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polhode.graph import Expr, as_expr, maximum, substitute, symbol
+from polhode.graph import Expr, as_expr, maximum
 from polhode.model import Builder, Faults
 from polhode.model.errors import fault
 
@@ -124,7 +124,7 @@ def _act(
 
 def _resting(path: Transmission, rest: Mapping[str, float]) -> tuple[Expr, Expr]:
     """The length with every spring of a joint at rest, which is how MuJoCo finds it."""
-    length = substitute(path.length, {symbol(name): as_expr(x) for name, x in rest.items()})
+    length = path.length_at(rest)
     return length, length
 
 

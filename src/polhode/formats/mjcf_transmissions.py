@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from polhode.graph import Expr, Matrix, absolute, as_expr, atan2, cross, less, select, sqrt, symbol, vector
+from polhode.graph import Expr, Matrix, absolute, as_expr, atan2, cross, less, select, sqrt, substitute, symbol, vector
 from polhode.model import Joint
 from polhode.spatial import quaternion_rotation
 
@@ -39,6 +39,10 @@ class Transmission:
     @property
     def velocity(self) -> Expr:
         return sum((e * symbol(u) for u, e in self.rates.items()), as_expr(0))
+
+    def length_at(self, values: Mapping[str, float]) -> Expr:
+        """The length at these values of the coordinates."""
+        return substitute(self.length, {symbol(name): as_expr(x) for name, x in values.items()})
 
     def geared(self, ratio: Number) -> Transmission:
         return Transmission(length=self.length * ratio, rates=combined((ratio, self.rates)))

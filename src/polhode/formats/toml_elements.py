@@ -53,7 +53,7 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
             return read.vector(value, f"{what}: {key}")
         case "flag":
             return value
-        case "weights":
+        case "weights" | "values":
             if not isinstance(value, dict):
                 raise fault(f"{what}: {key} is {value!r:.60}, expected names with numbers: {{ hip_dot = 1 }}.")
             return {name: read.quantity(e, f"{what}: {key} of {name!r}") for name, e in value.items()}
@@ -89,11 +89,11 @@ def element_table(part: Element) -> dict[str, Any]:
     for name, spec in part.specs.items():
         value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
         usual = (spec.kind in ("axis", "flag") and value == spec.usual) or (
-            spec.kind in ("weights", "stages") and not value
+            spec.kind in ("weights", "values", "stages") and not value
         )
         if spec.belongs(contents) and not usual and not (spec.optional and value is None):
             row[spec.key or name] = (
-                dict(value) if spec.kind == "weights"
+                dict(value) if spec.kind in ("weights", "values")
                 else [_stage_table(stage) for stage in value] if spec.kind == "stages"
                 else list(value) if spec.args else value
             )  # fmt: skip
