@@ -23,7 +23,7 @@ from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
 from .mjcf_keyframes import read_keyframes
 from .mjcf_schema import check_elements
-from .mjcf_targets import targets_of
+from .mjcf_targets import Geom, targets_of
 from .mjcf_tendons import read_tendons
 from .mjcf_text import Classes, Settings, read_settings, read_text
 from .variables import separate_names
@@ -95,6 +95,7 @@ class _Reader:
         self.builder = Builder(name, gravity=gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
         self.equal = True  # whether equalities hold
+        self.geoms: dict[str, Geom] = {}
         self.sites: list[tuple[str, str, Pose]] = []
         self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body
         inside = [e for world in root.all("worldbody") for e in world.walk()]
@@ -168,6 +169,10 @@ class _Reader:
                 bodies.append(item)
             elif tag == "geom":
                 geoms.append((item.element, item.X_BF))
+                if name := item.element.get("name"):
+                    self.geoms[name] = Geom(
+                        element=item.element, body=body.name, X_BF=item.X_BF, settings=self.settings
+                    )
             elif tag == "site":
                 self.read_site(item, body)
             elif tag in ("joint", "freejoint", "inertial") and body.name == WORLD:
@@ -294,7 +299,7 @@ class _Reader:
         """Read tendons, then actuators, then keyframes."""
         read = {found.joint.name: (found, body.X_PB) for body in self.bodies for found in body.joints}
         sites = {name: marker for name, (marker, _) in self.named_sites.items()}
-        targets = targets_of(self.builder, read, sites)
+        targets = targets_of(self.builder, read, sites, self.geoms)
         options = (self.settings, self.builder, self.faults)
         tendons = read_tendons(self.root, self.classes, targets, self.passive, *options)
         if self.equal:

@@ -15,11 +15,14 @@ from polhode.graph import evaluate, symbol, symbols
 from polhode.model import ModelError
 
 BODIES = """<worldbody><site name="fixed"/><body name="a"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>
-  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/>
-  <body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
+  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/>
+  <geom name="cube" type="box" size="1 1 1"/><body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
   <body name="c"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="ball" type="ball"/></body>
   </worldbody>"""
 TENDON = '<tendon><fixed name="sum" {}><joint joint="j" coef="2"/><joint joint="k" coef="-1"/></fixed></tendon>'
+
+SIDED = """<tendon><spatial name="w"><site site="s"/><geom geom="g" sidesite="s"/><site site="fixed"/></spatial>
+  </tendon>"""
 
 
 def text(actuators, rest="", default="", j=""):
@@ -129,13 +132,13 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
         ("", TENDON.format('range="-1 1"'), "Tendon 'sum': its range is not read"),
         (
             "",
-            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
-            "'w' is not read: it wraps around a geom.",
+            SIDED,
+            "'w' is not read: it wraps around a geom on the side of a site.",
         ),
         (
             '<motor tendon="w"/>',
-            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
-            "'w_motor' is not read: of its tendon 'w', it wraps around a geom.",
+            SIDED,
+            "'w_motor' is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
         ),
         (
             "",
@@ -144,8 +147,8 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
         ),
         (
             "",
-            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon><equality><tendon tendon1="w"/></equality>',
-            "is not read: of its tendon 'w', it wraps around a geom.",
+            SIDED + '<equality><tendon tendon1="w"/></equality>',
+            "is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
         ),
         ('<adhesion body="a"/>', '<keyframe><key act="1"/></keyframe>', "'key 1': its act is not read: not all actua"),
         ("", '<keyframe><key name="k" mpos="0 0 1"/></keyframe>', "Keyframe 'k': its mpos are not read."),
@@ -195,6 +198,15 @@ def test_controls_of_actuators_that_are_not_read_are_left_out():
         ('<keyframe><key name="k" qpos="1 2 0 0 0 0"/></keyframe>', "the quaternion of joint 'ball' is 0"),
         ('<keyframe><key name="k"/><key name="k"/></keyframe>', "Keyframe 'k' exists twice"),
         ('<keyframe><key qops="k"/></keyframe>', "qops"),
+        ('<tendon><spatial><site site="s"/><geom geom="g"/></spatial></tendon>', "geom 'g' is not between two sites"),
+        (
+            '<tendon><spatial><site site="s"/><geom geom="h"/><site site="s"/></spatial></tendon>',
+            "geom is 'h', expected a geom of the file.",
+        ),
+        (
+            '<tendon><spatial><site site="s"/><geom geom="cube"/><site site="s"/></spatial></tendon>',
+            "geom 'cube' is a box, expected a sphere or a cylinder.",
+        ),
         ('<equality><tendon tendon1="sun"/></equality>', "tendon1 is 'sun', expected a tendon of the file."),
     ],
 )
