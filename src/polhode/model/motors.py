@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polhode.graph import Expr, Matrix, as_expr, sign, symbol, zeros
+from polhode.graph import Expr, Matrix, absolute, as_expr, symbol, tanh, zeros
 
 from . import fields
 from .body import WORLD, Body, Marker
@@ -29,6 +29,7 @@ from .transmissions import Parts, rate, rotor, summed, transmission, turned
 if TYPE_CHECKING:
     from .model import Model
 
+SLOW = 1e-3  # rad/s
 LINKS = ("gear", "clutch", "reversing clutch")
 
 
@@ -47,6 +48,7 @@ class Motor(Element):
     efficiency : of power from the motor on, and efficiency_back of power towards it, the same where it is None. 0 or
                  less backward: it cannot be driven from behind, as worm gears cannot. The friction of the gear
                  depends on its load, which must be known: there is no inertia before it, or it has a stiffness
+    slip_speed : rad/s of a rotor without inertia, below which the friction of its gear fades; 1e-3 where none is given
     stages     : gears between the rotor and the last one, the rotor's first, with the inertia of the shaft after each;
                  see `Stage`. `ratio`, `efficiency`, `stiffness` above are of the last
     link       : "gear" always turns what it drives; a "clutch" is a constraint for each joint, NAME JOINT, that is
@@ -72,6 +74,7 @@ class Motor(Element):
     efficiency: Expr = fields.scalar(1, least=0, most=1)
     efficiency_back: Expr | None = fields.scalar(optional=True)
     stages: tuple[Stage, ...] = fields.stages()
+    slip_speed: Expr | None = fields.scalar(optional=True, above=0)
     cable: bool = fields.flag(False)
     link: str = fields.choice(LINKS, "gear")
     capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
@@ -177,6 +180,9 @@ class Motor(Element):
 
     def _lossy(self) -> Iterator[str]:
         """What is wrong with its efficiencies: the load of a gear that has friction must be known."""
+        if self.slip_speed is not None and (self.inertia != 0 or not self.gears()[0][2].loses):
+            said = "an inertia, so that its gear sticks" if self.inertia != 0 else "no efficiency"
+            yield f"{self.what}: has a slip_speed, and {said}. Leave out slip_speed=."
         for before, _, gear in self.gears():
             if before is None and gear.yields is not None:
                 yield f"{self.what}: has a stiffness but no rotor to turn by itself. Give its inertia=."
@@ -243,10 +249,9 @@ def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]
     torque = _torque(motor, rho, found)
     if motor.inertia == 0 and motor.damping != 0:
         torque = torque - motor.damping * rho
-    if motor.inertia == 0 and head.loses:
-        way = sign(torque * rho)  # 1 where the actuator drives, -1 where it is driven
-        eta, back = head.efficiency, head.back
-        torque = torque * ((eta + 1 / back) + way * (eta - 1 / back)) / 2
+    if motor.inertia == 0 and head.loses:  # |torque| opposes motion, smoothly where there is next to none
+        eta, back, slow = head.efficiency, head.back, as_expr(SLOW) if motor.slip_speed is None else motor.slip_speed
+        torque = torque * (1 / back + eta) / 2 - absolute(torque) * tanh(rho / slow) * (1 / back - eta) / 2
     found.forces.append(
         Actuator(
             name=motor.name, along=tuple(along), marker=None, push=zeros(3), twist=zeros(3), force=torque,

@@ -236,6 +236,7 @@ def test_a_shaft_that_yields():
         ({"drives": {"a": 1}, "efficiency": 0.5, "inertia": 1}, "so that its load is not known. Give the gear its"),
         ({"drives": {"a": 1}, "efficiency": 0.5, "efficiency_back": 0}, "locks itself, and has no rotor"),
         ({"drives": {"a": 1}, "efficiency": 0.5, "efficiency_back": 2}, "efficiency_back is 2, expected 1 or less"),
+        ({"drives": {"a": 1}, "slip_speed": 1e-2}, "has a slip_speed, and no efficiency. Leave out slip_speed="),
         ({"drives": {"a": 1}, "stages": {"ratio": 1}}, "expected a list, a stage each"),
         ({"drives": {"a": 1}, "stages": [3]}, "stages 1 is 3, expected its fields by name"),
         ({"drives": {"a": 1}, "stages": [{"ratoi": 3}]}, "stages 1: there is no 'ratoi'. Did you mean 'ratio'"),

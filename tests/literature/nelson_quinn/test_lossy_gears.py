@@ -41,6 +41,17 @@ def test_without_a_rotor_driving_and_driven(method):
         assert found[0] == pytest.approx((-k * N * 0.4 - WEIGHT) / I, rel=1e-12)
 
 
+def test_without_a_rotor_it_creeps_at_rest():
+    """Where n tau is between eta_back W and W / eta, it comes to a speed below the slip_speed, and no further."""
+    eta, torque, slow = 0.7, 0.45, 1e-2
+    dyn = hoist(efficiency=eta, slip_speed=slow)
+    lasts = ph.simulate(dyn, None, {"drum_dot": 1.0}, 2.0, tau={"M": torque})
+    # W = n tau ((1 / eta + eta) - tanh(rho / slow) (1 / eta - eta)) / 2
+    share = ((1 / eta + eta) - 2 * WEIGHT / (N * torque)) / (1 / eta - eta)
+    assert lasts["drum_dot"][-1] == pytest.approx(slow / N * np.arctanh(share), rel=1e-6)
+    assert abs(share) < 1
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("eta", "back"), [(0.8, None), (0.8, 0.6), (0.4, -0.5)])
 def test_the_rotor_is_seen_through_the_gear(method, eta, back):
