@@ -52,7 +52,27 @@ SITES = (
 <body name="c" pos="1 0 0"><freejoint/><geom/><site name="d" pos=".1 .1 .1" euler="1 1 1"/></body></worldbody>
 <equality><connect site1="tip" site2="wall"/><weld site1="d" site2="s"/></equality></mujoco>"""
 )
-MECHANISMS = {"four-bar": (FOUR_BAR, 2), "welds": (WELDS, 15), "gears": (GEARS, 4), "sites": (SITES, 9)}
+TENDONS = (
+    HEAD
+    + """
+<site name="wall" pos="0 .5 .8"/>
+<body name="a"><joint name="a" axis="0 1 1" ref=".2"/><geom pos=".1 0 0"/><site name="s" pos="0 .2 .5"/>
+ <body name="b" pos="0 0 .5"><joint name="b" type="ball"/><geom/><site name="tip" pos="0 .3 .5"/></body></body>
+<body name="c" pos="1 0 0"><joint name="c" type="slide" ref=".3"/><geom/></body>
+<body name="box" pos="1 1 1" euler="1 2 3"><freejoint/><geom/><site name="d" pos=".1 .1 .1"/></body></worldbody>
+<tendon><fixed name="sum"><joint joint="a" coef="2"/><joint joint="c" coef="-.5"/></fixed>
+<spatial name="cord"><site site="wall"/><site site="tip"/><site site="s"/></spatial>
+<spatial name="leash"><site site="d"/><site site="tip"/></spatial></tendon>
+<equality><tendon tendon1="sum" tendon2="cord" polycoef=".1 .5 .3 -.2 .1"/><tendon tendon1="leash" polycoef=".05"/>
+</equality></mujoco>"""
+)
+MECHANISMS = {
+    "tendons": (TENDONS, 2),
+    "four-bar": (FOUR_BAR, 2),
+    "welds": (WELDS, 15),
+    "gears": (GEARS, 4),
+    "sites": (SITES, 9),
+}
 
 
 def theirs(model, eq, q):
@@ -82,6 +102,44 @@ def row_space(J):
     _, s, V = np.linalg.svd(J)
     rank = int((s > 1e-7 * s[0]).sum())
     return V[:rank].T @ V[:rank], rank
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_equalities_of_tendons_are_mujocos_off_their_states_too(seed):
+    model = mujoco.MjModel.from_xml_string(TENDONS)
+    eq = ph.formulate(read_mjcf(TENDONS))
+    q = np.array(eq.model.neutral()) + np.random.default_rng(seed).normal(size=len(eq.q)) * 0.4
+    turned = [i for i, s in enumerate(eq.q) if "_q" in str(s.value)]
+    for four in np.reshape(turned, (-1, 4)):
+        q[four] /= np.linalg.norm(q[four])
+    at = At(eq, q, np.zeros(len(eq.u)))
+    J, residual = theirs(model, eq, q)
+    assert close(at(eq.constraints.phi), residual, 1e-12)
+    assert close(at(eq.constraints.J), J, 1e-12)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_keyframes_are_the_states_of_mujoco(seed):
+    draw = np.random.default_rng(seed)
+    rows = {"qpos": draw.normal(size=13), "qvel": draw.normal(size=11), "ctrl": draw.normal(size=2)}
+    key = " ".join(f'{name}="{" ".join(map(repr, row.tolist()))}"' for name, row in rows.items())
+    drives = '<actuator><motor name="m" joint="c"/><position name="p" tendon="cord" kp="3"/></actuator>'
+    text = TENDONS.replace("</mujoco>", f'{drives}<keyframe><key name="k" {key}/></keyframe></mujoco>')
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    mujoco.mj_forward(model, data)
+    ours = read_mjcf(text)
+    dyn, start = ph.formulate(ours).compile(), ours.keyframe("k").start()
+    q, u = ([start[key][name] for name in names] for key, names in (("q0", ours.coordinates), ("u0", ours.speeds)))
+    for body in ("a", "b", "box"):
+        assert close(dyn.pose(body)(q)[:3, 3], data.body(body).xpos, 1e-12)
+        velocity = np.zeros(6)
+        place = model.body(body).id
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, place, velocity, 0)
+        assert close(dyn.velocity(body)(q, u), velocity, 1e-12)
+    assert list(start["controls"].values()) == data.ctrl.tolist()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

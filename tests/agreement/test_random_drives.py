@@ -30,7 +30,9 @@ def machine(seed):
 
     rotor = {"inertia": 0.02, "damping": 0.01, "on": str(draw.choice(frames)), "axis": draw.normal(size=3)}
     rotor["axis"] = tuple(rotor["axis"] / np.linalg.norm(rotor["axis"]))
-    build.motor("gear", ratio=float(draw.uniform(2, 30)), **rotor).drives(some(2))
+    shafts = [{"ratio": 3, "inertia": 0.3, "on": str(draw.choice(frames)), "axis": "y"}, {"ratio": -1.5}]
+    shafts.append({"ratio": 0.7, "inertia": 0.1, "damping": 0.02})
+    build.motor("gear", ratio=float(draw.uniform(2, 30)), stages=shafts, **rotor).drives(some(2))
     build.motor("cable", inertia=0.05, ratio=3, on=str(draw.choice(frames))).sums(some(2))
     if free:
         build.motor("bare", ratio=-5, efficiency=0.8).drives(some(2))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
 from polhode.compile.targets import TARGETS
-from polhode.graph import Matrix, free_symbols, solve, substitute, symbol, vector
+from polhode.graph import Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest, listed
 
@@ -57,12 +57,25 @@ class Dynamics:
         commanded = "tau" not in inputs and any(s in found for s in controls)
         extra = ({"t": TIME} if timed else {}) | ({"z": z} if stated else {}) | ({"p": vector(used)} if used else {})
         extra |= {"controls": controls} if commanded else {}
-        made = compile(inputs | extra, {name: whole}, target=self.target, name=name)
+        full = partial(compile, inputs | extra, {name: whole}, target=self.target, name=name)
         if not self.parameters and not self.timed and not len(z) and not len(controls):
-            return made
+            return full()
         names = tuple(str(s.value) for s in used)
         actuators = tuple(actuator.name for actuator in self.equations.model.actuators)
-        return Call(made, timed, stated, names, self.parameters, actuators, commanded, "tau" in inputs)
+        driven = "tau" in inputs
+        idle = self._without_controls(name, inputs | extra, whole) if len(controls) and (commanded or driven) else None
+        return Call(name, full, timed, stated, names, self.parameters, actuators, commanded, driven, idle)
+
+    def _without_controls(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
+        """What makes the same call where controls are 0: it takes none. None where laws have no value there."""
+        kept = {key: value for key, value in inputs.items() if key != "controls"}
+        if "tau" in kept:
+            kept["tau"] = kept["tau"][: len(self.equations.u)]
+        try:
+            still = substitute(output, {s: as_expr(0) for s in self.equations.controls})
+        except ZeroDivisionError:
+            return None
+        return partial(compile, kept, {name: still}, target=self.target, name=name)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -114,7 +127,7 @@ class Dynamics:
         made = self._compile("row_accelerations", inputs, row_accelerations(eq, udot, lam))
         if isinstance(made, Call):
             return made
-        return Call(made, any(port.name == "t" for port in made.inputs), False, (), ())
+        return Call("row_accelerations", lambda: made, any(port.name == "t" for port in made.inputs), False, (), ())
 
     def unit(self, q: Any) -> Any:
         """Coordinates (..., nq) with quaternions of length 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from polhode.model.errors import closest, listed
 if TYPE_CHECKING:
     from .equations import Equations
 
+Maker = Callable[[], Function]
+
 
 class Call:
     """A compiled function of a mechanism that has parameters or states, or depends on time.
@@ -22,44 +24,69 @@ class Call:
 
     actuators : those of the model; commanded : whether their controls are an input of their own; driven : whether
                 they are the last entries of tau, the last argument
+    full      : makes the function; idle : makes the one without controls, where there are any
     """
 
-    __slots__ = ("actuators", "commanded", "driven", "function", "known", "stated", "timed", "used")
+    __slots__ = (
+        "_full", "_idle", "actuators", "commanded", "driven", "known", "name", "stated", "timed", "used",
+    )  # fmt: skip
 
     def __init__(
-        self, function: Function, timed: bool, stated: bool, used: tuple[str, ...], known: tuple[str, ...],
-        actuators: tuple[str, ...] = (), commanded: bool = False, driven: bool = False,
+        self, name: str, full: Maker, timed: bool, stated: bool, used: tuple[str, ...], known: tuple[str, ...],
+        actuators: tuple[str, ...] = (), commanded: bool = False, driven: bool = False, idle: Maker | None = None,
     ) -> None:  # fmt: skip
-        self.function, self.timed, self.stated, self.used, self.known = function, timed, stated, used, known
+        self.name, self.timed, self.stated, self.used, self.known = name, timed, stated, used, known
         self.actuators, self.commanded, self.driven = actuators, commanded, driven
+        self._full: Function | Maker = full
+        self._idle: Function | Maker | None = idle
+
+    @property
+    def function(self) -> Function:
+        """The function with controls, compiled when it is first needed."""
+        if not isinstance(self._full, Function):
+            self._full = self._full()
+        return self._full
+
+    @property
+    def idle(self) -> Function | None:
+        """The function without controls, which are 0 then; None where it has none."""
+        if self._idle is not None and not isinstance(self._idle, Function):
+            self._idle = self._idle()
+        return self._idle
 
     def __call__(
         self, *args: Any, p: Any = None, t: Any = None, z: Any = None, controls: Any = None, **options: Any
     ) -> Any:
-        if controls is not None or (self.actuators and (self.commanded or self.driven)):
-            values = control_values(self.function.name, controls, self.actuators)
-            if self.commanded:
-                options["controls"] = values
-            elif self.driven and "tau" in options:
-                options["tau"] = joined(options["tau"], values)
-            elif self.driven and args:
-                args = (*args[:-1], joined(args[-1], values))
+        if controls is None and self._idle is not None:
+            function = self._idle if isinstance(self._idle, Function) else self.idle
+            assert function is not None
+        else:
+            function = self.function
+            if controls is not None or (self.actuators and (self.commanded or self.driven)):
+                values = control_values(self.name, controls, self.actuators)
+                if self.commanded:
+                    options["controls"] = values
+                elif self.driven and "tau" in options:
+                    options["tau"] = joined(options["tau"], values)
+                elif self.driven and args:
+                    args = (*args[:-1], joined(args[-1], values))
         if self.timed:
             if t is None:
-                raise ValueError(f"{self.function.name} depends on time. Give t=...")
+                raise ValueError(f"{self.name} depends on time. Give t=...")
             options["t"] = t
         if self.stated:
             if z is None:
-                raise ValueError(f"{self.function.name} depends on states that are not motion. Give z=[...].")
+                raise ValueError(f"{self.name} depends on states that are not motion. Give z=[...].")
             options["z"] = z
         if self.used or p is not None:
-            values = ordered(self.function.name, p, self.used, self.known)
+            values = ordered(self.name, p, self.used, self.known)
             if self.used:
                 options["p"] = values
-        return self.function(*args, **options)
+        return function(*args, **options)
 
     def __repr__(self) -> str:
-        return repr(self.function)
+        found = self._idle if isinstance(self._idle, Function) else self.function
+        return repr(found)
 
 
 def control_values(call: str, controls: Any, actuators: tuple[str, ...]) -> Any:

@@ -15,9 +15,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from polhode.compile import Function, compile
-from polhode.compile.naming import comment
+from polhode.compile.naming import Names, comment
 from polhode.graph import Expr, Matrix, substitute
 from polhode.kernels.rows import FLOOR
+from polhode.model.fields import short
 
 from .dynamics import accelerations
 from .inputs import inputs
@@ -69,6 +70,8 @@ def c_source(eq: Equations, values: Mapping[Any, Any] | None = None, note: str =
     source, header = made.source, made.header
     if _has_rows(eq):
         source, header = source + _held_c(eq, made), _declared(eq, made)
+    if len(eq.controls):
+        header = _controlled(eq, made, header)
     head = "/* " + re.sub(r"/\*|\*/|\?\?|\\|\s", " ", note) + " */\n" if note else ""
     return CSource(name=made.name, source=head + source, header=header)
 
@@ -140,6 +143,27 @@ def _declared(eq: Equations, made: Function) -> str:
  * Returns 0, or 1 where accelerations are not determined; both are NaN then.
  */
 int forward_{made.name}({_inputs(made)}, double *udot, double *lam);
+
+{last}{rest}"""
+
+
+def _controlled(eq: Equations, made: Function, header: str) -> str:
+    """The header with the places that controls of actuators have in tau, as constants with their limits."""
+    names, lines = Names(), []
+    for place, actuator in enumerate(eq.model.actuators, len(eq.u)):
+        limits = ((">=", actuator.lower), ("<=", actuator.upper))
+        said = [f"{way} {short(e)}" for way, e in limits if e is not None]
+        about = comment(", ".join([actuator.name, *said]))
+        more = "," if actuator is not eq.model.actuators[-1] else ""  # none after the last, in C++ of old
+        lines.append(f"    {names.fresh(f'{made.name}_control_{actuator.name}')} = {place}{more} /* {about} */")
+    listed = "\n".join(lines)
+    first, last, rest = header.rpartition("#ifdef __cplusplus\n}")
+    return f"""{first}/* Places in tau: forces on the speeds u come first, then the controls of actuators.
+ * The functions keep controls within their limits.
+ */
+enum {{
+{listed}
+}};
 
 {last}{rest}"""
 

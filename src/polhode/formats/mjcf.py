@@ -17,19 +17,20 @@ from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, wel
 from polhode.spatial import Pose
 
 from .mjcf_actuators import ActuatorReader
-from .mjcf_equalities import READ, Named, read_equality
+from .mjcf_equalities import READ, Named, read_equality, read_tendon_equalities
 from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
+from .mjcf_keyframes import read_keyframes
 from .mjcf_schema import check_elements
-from .mjcf_targets import targets_of
+from .mjcf_targets import Geom, targets_of
 from .mjcf_tendons import read_tendons
 from .mjcf_text import Classes, Settings, read_settings, read_text
 from .variables import separate_names
 from .xml import Element, numbers
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
-_NOT_READ = ("contact", "sensor", "deformable", "keyframe")
+_NOT_READ = ("contact", "sensor", "deformable")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,6 +94,8 @@ class _Reader:
         name, gravity = root.get("model") or "model", _gravity(root, faults)
         self.builder = Builder(name, gravity=gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
+        self.equal = True  # whether equalities hold
+        self.geoms: dict[str, Geom] = {}
         self.sites: list[tuple[str, str, Pose]] = []
         self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body
         inside = [e for world in root.all("worldbody") for e in world.walk()]
@@ -166,6 +169,10 @@ class _Reader:
                 bodies.append(item)
             elif tag == "geom":
                 geoms.append((item.element, item.X_BF))
+                if name := item.element.get("name"):
+                    self.geoms[name] = Geom(
+                        element=item.element, body=body.name, X_BF=item.X_BF, settings=self.settings
+                    )
             elif tag == "site":
                 self.read_site(item, body)
             elif tag in ("joint", "freejoint", "inertial") and body.name == WORLD:
@@ -264,10 +271,11 @@ class _Reader:
 
     def read_equalities(self) -> None:
         """Read what holds bodies and joints together."""
-        found = [e for section in self.root.all("equality") for e in section.all(*READ)]
+        found = [e for section in self.root.all("equality") for e in section.all(*READ, "tendon")]
         flags = [flag for option in self.root.all("option") for flag in option.all("flag")]
         if found and any(flag.get(key) == "disable" for flag in flags for key in ("equality", "constraint")):
             self.builder.note("<equality> is not read: a <flag> disables it.")
+            self.equal = False
             return
         places, hosts = {WORLD: Pose.identity()}, {WORLD: WORLD}
         for body in self.bodies:
@@ -282,18 +290,22 @@ class _Reader:
             joints={joint.name: (joint.coordinates()[0], refs[joint.name]) for joint in single},
         )
         for element in found:
+            if element.tag == "tendon":  # after the tendons
+                continue
             with self.faults.caught():
                 read_equality(self.classes.filled(element, None, "equality"), named, self.builder, self.faults)
 
     def read_drives(self, actuators: bool) -> None:
-        """Read tendons, then actuators."""
+        """Read tendons, then actuators, then keyframes."""
         read = {found.joint.name: (found, body.X_PB) for body in self.bodies for found in body.joints}
         sites = {name: marker for name, (marker, _) in self.named_sites.items()}
-        targets = targets_of(self.builder, read, sites)
+        targets = targets_of(self.builder, read, sites, self.geoms)
         options = (self.settings, self.builder, self.faults)
         tendons = read_tendons(self.root, self.classes, targets, self.passive, *options)
-        if actuators:
-            ActuatorReader(self.root, self.classes, targets, tendons, *options).read()
+        if self.equal:
+            read_tendon_equalities(self.root, self.classes, targets, tendons, self.builder, self.faults)
+        driven = ActuatorReader(self.root, self.classes, targets, tendons, *options).read() if actuators else None
+        read_keyframes(self.root, targets, driven, self.builder, self.faults)
 
     def note_the_rest(self) -> None:
         """Note once per kind what is not read."""
@@ -302,7 +314,7 @@ class _Reader:
             if section.tag in _NOT_READ:
                 counts[f"<{section.tag}>"] += len(section.children)
             elif section.tag == "equality":
-                counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag not in READ)
+                counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag not in (*READ, "tendon"))
             elif section.tag == "option":
                 counts.update(_unread_options(section))
         for kind, n in counts.items():

@@ -17,6 +17,7 @@ from polhode.model.errors import closest, fault
 
 from .mjcf_drives import BIASES, DYNAMICS, GAINS, Drive, resolve
 from .mjcf_joints import bounds
+from .mjcf_keyframes import Driven
 from .mjcf_laws import Muscle, force_of, rate_of
 from .mjcf_places import Reference
 from .mjcf_targets import Targets
@@ -27,6 +28,7 @@ from .xml import Element, Number, number, numbers
 
 ACTIVATION = "{}_activation"
 _TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")
+_WHY = {"adhesion": ": it presses a body against what this touches, and contacts of files are not read"}
 _VELOCITY = symbol("velocity of the actuator")
 _LENGTH = symbol("length of the actuator")
 
@@ -71,20 +73,25 @@ class ActuatorReader:
         self.names = {e.get("name") for section in root.all("actuator") for e in section.children}
         self.notes: dict[str, list[str]] = {}
 
-    def read(self) -> None:
-        """Hand every actuator to the builder, in the order of the file."""
+    def read(self) -> Driven | None:
+        """Hand every actuator to the builder, in the order of the file; None where they are disabled."""
         elements = [e for section in self.root.all("actuator") for e in section.children]
         if elements and not self.acts:
             self.builder.note("<actuator> is not read: a <flag> disables it.")
-            return
+            return None
         others = Counter(e.tag for e in elements if e.tag not in ACTUATORS)
         for tag, n in others.items():
-            self.builder.note(f"<actuator> <{tag:.40}> is not read{f' ({n} of them)' if n > 1 else ''}.")
+            why = _WHY.get(tag, "")
+            self.builder.note(f"<actuator> <{tag:.40}> is not read{f' ({n} of them)' if n > 1 else ''}{why}.")
         found = []
+        places: list[str | None] = []
         for element in elements:
+            places.append(None)
             if element.tag in ACTUATORS:
                 with self.faults.caught():
-                    found += self.prepared(element)
+                    made = self.prepared(element)
+                    found += made
+                    places[-1] = made[0].name if made else None
         self.limit_pushes(found)
         self.reference = Reference(self.builder, self.targets.start)
         for actuator in found:
@@ -93,6 +100,11 @@ class ActuatorReader:
         for kind, names in self.notes.items():
             shown = ", ".join([*map(repr, names[:8])] + ["..."] * (len(names) > 8))
             self.builder.note(kind.format(shown))
+        known = {force.name for force in self.builder.forces}
+        states = {state.name for state in self.builder.states}
+        actuators = tuple(name if name in known else None for name in places)
+        acting = (ACTIVATION.format(name) for name in actuators if name is not None)
+        return Driven(actuators=actuators, activations=tuple(name for name in acting if name in states))
 
     def prepared(self, element: Element) -> list[_Actuator]:
         """The actuator of an element, or none and a note."""

@@ -14,7 +14,10 @@ from polhode.model import WORLD, Builder, Coupling, Faults, values
 from polhode.model.errors import closest, fault
 from polhode.spatial import Pose
 
-from .xml import Element, number, numbers
+from .mjcf_targets import Targets
+from .mjcf_tendons import Tendon
+from .mjcf_text import Classes
+from .xml import Element, Number, number, numbers
 
 READ = ("connect", "weld", "joint")
 
@@ -37,17 +40,69 @@ class Named:
 
 def read_equality(element: Element, named: Named, builder: Builder, faults: Faults) -> None:
     """Hand a <connect>, <weld> or <joint> to the builder; one that is not active is noted."""
+    what = _called(element)
+    if not _is_active(element, what, builder):
+        return
+    if element.tag == "joint":
+        _joints(element, what, named, builder, faults)
+    else:
+        _bodies(element, what, named, builder, faults)
+
+
+def _called(element: Element) -> str:
     name = element.get("name")
-    what = f"Equality {name!r:.60}" if name else f"<equality> <{element.tag}> on line {element.line}"
+    return f"Equality {name!r:.60}" if name else f"<equality> <{element.tag}> on line {element.line}"
+
+
+def _is_active(element: Element, what: str, builder: Builder) -> bool:
+    """Whether it holds; one that does not is noted."""
     active = element.get("active") or "true"
     if active not in ("true", "false"):
         raise fault(f"{what}: active is {active!r:.60}, expected true or false.")
     if active == "false":
         builder.note(f"{what} is not read: it is not active.")
-    elif element.tag == "joint":
-        _joints(element, what, named, builder, faults)
-    else:
-        _bodies(element, what, named, builder, faults)
+    return active == "true"
+
+
+def read_tendon_equalities(
+    root: Element, classes: Classes, targets: Targets, tendons: Mapping[str, Tendon | str], builder: Builder,
+    faults: Faults,
+) -> None:  # fmt: skip
+    """Hand every equality of tendons to the builder."""
+    for given in (e for section in root.all("equality") for e in section.all("tendon")):
+        element = classes.filled(given, None, "equality")
+        what = _called(element)
+        with faults.caught():
+            if _is_active(element, what, builder):
+                _tendons(element, what, targets, tendons, builder, faults)
+
+
+def _tendons(
+    element: Element, what: str, targets: Targets, tendons: Mapping[str, Tendon | str], builder: Builder,
+    faults: Faults,
+) -> None:  # fmt: skip
+    """L1 - L1_0 = a0 + a1 (L2 - L2_0) + ... + a4 (L2 - L2_0)^4, with lengths in the pose of the file; as of joints."""
+    names = [
+        _known(element, key, tendons, what) for key in ("tendon1", "tendon2") if element.get(key) or key[-1] == "1"
+    ]
+    more = []
+    for name in names:
+        tendon = tendons[name]
+        if isinstance(tendon, str):
+            builder.note(f"{what} is not read: of its tendon {name!r}, {tendon}.")
+            return
+        more.append(tendon.path.length - tendon.path.length_at(targets.start))
+    a = _coefficients(element, what, faults)
+    value = more[0] - a[0]
+    if len(more) == 2:
+        value = value - sum((k * more[1] ** n for n, k in enumerate(a[1:], 1) if k), as_expr(0))
+    builder.constraint(value, element.get("name") or builder.unique_name(f"equality of {' and '.join(names)}"))
+
+
+def _coefficients(element: Element, what: str, faults: Faults) -> list[Number]:
+    """The polynomial of an equality."""
+    a = numbers(element, "polycoef", 5, f"{what}: polycoef", faults, (0, 1, 0, 0, 0), least=1)
+    return [*a, *[0, 1, 0, 0, 0][len(a) :]]
 
 
 def _joints(element: Element, what: str, named: Named, builder: Builder, faults: Faults) -> None:
@@ -57,8 +112,7 @@ def _joints(element: Element, what: str, named: Named, builder: Builder, faults:
     for key, joint in zip(keys, names, strict=True):
         if joint not in named.joints:
             raise fault(f"{what}: {key} is {joint!r:.60}, expected a hinge or slide. {closest(joint, named.joints)}")
-    a = numbers(element, "polycoef", 5, f"{what}: polycoef", faults, (0, 1, 0, 0, 0), least=1)
-    a = [*a, *[0, 1, 0, 0, 0][len(a) :]]
+    a = _coefficients(element, what, faults)
     y, y0 = named.joints[names[0]]
     if len(names) == 2 and not any(a[2:]) and y not in _following(builder):
         x, x0 = named.joints[names[1]]

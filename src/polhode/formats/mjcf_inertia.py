@@ -109,7 +109,7 @@ def _geom(
     if element.get("shellinertia") == "true":
         faults.add(f"{what} is a shell, and the inertia of shells is not read. Give the body an <inertial>.")
     before = len(faults.found)
-    size, X_FG = _shape(element, kind, what, settings, faults)
+    size, X_FG = shape(element, kind, what, settings, faults)
     if len(faults.found) > before:
         return None
     volume, moments = _solid(kind, size)
@@ -120,7 +120,7 @@ def _geom(
     return Mass(m, X_BG.p, _turned(X_BG.R, [m * k for k in moments]))
 
 
-def _shape(element: Element, kind: str, what: str, settings: Settings, faults: Faults) -> tuple[list[Number], Pose]:
+def shape(element: Element, kind: str, what: str, settings: Settings, faults: Faults) -> tuple[list[Number], Pose]:
     """Sizes of a geom and its pose, by size and pos or between two points."""
     n = SIZES[kind]
     fromto = element.get("fromto") is not None and kind != "sphere"

@@ -41,6 +41,8 @@ _PLAIN = {  # MuJoCo 4.0, mj_printSchema; after "|" what earlier versions knew
     "site": "class fromto group material mesh name rgba size type user",
     "connect": "active anchor body1 body2 class name site1 site2 solimp solref",
     "weld": "active anchor body1 body2 class name relpose site1 site2 solimp solref torquescale",
+    "tendon": "active class name polycoef solimp solref tendon1 tendon2",  # <equality> <tendon>
+    "key": "act ctrl mpos mquat name qpos qvel time",
     "equality": "active class joint1 joint2 name polycoef solimp solref",  # <equality> <joint>
 }
 _DRIVEN = """armature class cranklength cranksite ctrllimited ctrlrange damping delay forcelimited forcerange gear group
@@ -86,6 +88,12 @@ def check_elements(root: Element, faults: Faults) -> None:
             _check_bodies(section, unknown)
         elif section.tag == "equality":
             _check_equalities(section, unknown, faults)
+        elif section.tag == "keyframe":
+            for key in section.children:
+                if key.tag == "key":
+                    _check(key, unknown)
+                else:
+                    _add_unknown(key, "<keyframe>", ["key"], faults)
         elif section.tag in ("actuator", "tendon"):
             _check_drives(section, unknown, faults)
         elif section.tag not in _SECTIONS:
@@ -108,7 +116,7 @@ def _check_equalities(section: Element, unknown: Unknown, faults: Faults) -> Non
     for element in section.children:
         if element.tag not in _EQUALITIES:
             _add_unknown(element, "<equality>", _EQUALITIES, faults)
-        elif element.tag in ("connect", "weld", "joint"):
+        elif element.tag in ("connect", "weld", "joint", "tendon"):
             known = ATTRIBUTES["equality" if element.tag == "joint" else element.tag]
             unknown.check(element, known, f"<equality> <{element.tag}>")
 

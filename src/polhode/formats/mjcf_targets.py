@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polhode.model import Builder, Joint
+from polhode.model import Builder, Faults, Joint
 from polhode.model.errors import closest, fault
 from polhode.spatial import Pose
 
 from .mjcf_frames import quaternion_of
+from .mjcf_inertia import SIZES, shape
 from .mjcf_joints import Read
 from .mjcf_places import Places
+from .mjcf_text import Settings
 from .xml import Element
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geom:
+    """A geom that has a name: its element, the body it is on and the pose of the frame around it there."""
+
+    element: Element
+    body: str
+    X_BF: Pose
+    settings: Settings
+
+    def read(self, faults: Faults) -> tuple[str, Pose, float]:
+        """What it is, where on its body, and its radius."""
+        kind = self.element.get("type") or "sphere"
+        if kind not in SIZES:
+            return kind, self.X_BF, 0.0
+        size, X_FG = shape(self.element, kind, f"Geom {self.element.get('name')!r}", self.settings, faults)
+        return kind, self.X_BF @ X_FG, float(size[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +46,7 @@ class Targets:
     start  : every coordinate in the pose of the file
     rest   : the same, with the springs of hinges and slides at rest
     places : where markers and bodies are
+    geoms  : those that have names
     """
 
     joints: Mapping[str, Joint]
@@ -35,6 +56,7 @@ class Targets:
     start: Mapping[str, float]
     rest: Mapping[str, float]
     places: Places
+    geoms: Mapping[str, Geom]
 
     def joint(self, name: str, what: str) -> Joint:
         if name not in self.joints:
@@ -49,7 +71,9 @@ class Targets:
         return self.sites[name]
 
 
-def targets_of(builder: Builder, read: Mapping[str, tuple[Read, Pose]], sites: Mapping[str, str]) -> Targets:
+def targets_of(
+    builder: Builder, read: Mapping[str, tuple[Read, Pose]], sites: Mapping[str, str], geoms: Mapping[str, Geom]
+) -> Targets:
     """Gather them from joints as read, with the poses of their bodies, and bodies as built."""
     joints = {body.joint.name: body.joint for body in builder.bodies if body.joint.name in read}
     start: dict[str, float] = {}
@@ -69,4 +93,5 @@ def targets_of(builder: Builder, read: Mapping[str, tuple[Read, Pose]], sites: M
         start=start,
         rest=start | rest,
         places=Places(builder),
+        geoms=geoms,
     )

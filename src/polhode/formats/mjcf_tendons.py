@@ -1,7 +1,7 @@
 """MJCF tendons: lengths that springs and actuators act along.
 
-A fixed tendon is a sum of coordinates, a spatial one the straight lines through its sites; one that wraps around
-a geom is not read.
+A fixed tendon is a sum of coordinates, a spatial one the straight lines through its sites, and around spheres and
+cylinders between them; one that takes the side of a site there is not read.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polhode.graph import Expr, as_expr, maximum, substitute, symbol
+from polhode.graph import Expr, as_expr, maximum
 from polhode.model import Builder, Faults
-from polhode.model.errors import fault
+from polhode.model.errors import closest, fault
 
 from .mjcf_joints import bounds
 from .mjcf_places import Place
 from .mjcf_targets import Targets
 from .mjcf_text import Classes, Settings
 from .mjcf_transmissions import Transmission, of_coordinates, of_path
+from .mjcf_wrapping import KINDS, Around
 from .xml import Element, Number, number, numbers
 
 
@@ -85,10 +86,8 @@ def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Tran
                 raise fault(f"{what}: joint {name!r:.60} is no hinge or slide, expected those only.")
             weights.append((name, number(inside, "coef", f"{what}: coef of {name!r}", faults)))
         return of_coordinates(targets.joints, weights)
-    if element.all("geom"):
-        return "it wraps around a geom"
-    branches: list[tuple[Number, list[Place]]] = [(1, [])]
-    for inside in element.children:
+    branches: list[tuple[Number, list[Place | Around]]] = [(1, [])]
+    for i, inside in enumerate(element.children):
         if inside.tag == "pulley":
             divisor = number(inside, "divisor", f"{what}: divisor", faults)
             if divisor <= 0:
@@ -96,7 +95,30 @@ def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Tran
             branches.append((divisor, []))
         elif inside.tag == "site":
             branches[-1][1].append(targets.places.frame(targets.site(inside, "site", what)))
+        elif inside.tag == "geom":
+            beside = [other.tag for other in (*element.children[max(i - 1, 0) : i], *element.children[i + 1 : i + 2])]
+            if beside != ["site", "site"]:
+                raise fault(f"{what}: geom {inside.get('geom') or ''!r:.60} is not between two sites, expected it so.")
+            around = _around(inside, what, targets, faults)
+            if isinstance(around, str):
+                return around
+            branches[-1][1].append(around)
     return of_path(branches)
+
+
+def _around(inside: Element, what: str, targets: Targets, faults: Faults) -> Around | str:
+    """What a tendon wraps around, or why that is not read."""
+    name = inside.get("geom") or ""
+    if name not in targets.geoms:
+        raise fault(f"{what}: geom is {name!r:.60}, expected a geom of the file. {closest(name, targets.geoms)}")
+    geom = targets.geoms[name]
+    kind, X, radius = geom.read(faults)
+    if kind not in KINDS:
+        raise fault(f"{what}: geom {name!r:.60} is a {kind}, expected a sphere or a cylinder.")
+    host = targets.places.body(geom.body)
+    if inside.get("sidesite"):
+        return "it wraps around a geom on the side of a site"
+    return Around(place=Place(host.X @ X, host.moves), kind=kind, radius=radius)
 
 
 def _act(
@@ -124,7 +146,7 @@ def _act(
 
 def _resting(path: Transmission, rest: Mapping[str, float]) -> tuple[Expr, Expr]:
     """The length with every spring of a joint at rest, which is how MuJoCo finds it."""
-    length = substitute(path.length, {symbol(name): as_expr(x) for name, x in rest.items()})
+    length = path.length_at(rest)
     return length, length
 
 

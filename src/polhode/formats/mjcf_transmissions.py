@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from polhode.graph import Expr, Matrix, absolute, as_expr, atan2, cross, less, select, sqrt, symbol, vector
+from polhode.graph import Expr, Matrix, absolute, as_expr, atan2, cross, less, select, sqrt, substitute, symbol, vector
 from polhode.model import Joint
 from polhode.spatial import quaternion_rotation
 
 from .mjcf_places import Place, Rates, combined
+from .mjcf_wrapping import Around, bent
 from .xml import Number
 
 SMALLEST = 1e-30  # of a squared sine: what turns less does not turn
@@ -39,6 +40,10 @@ class Transmission:
     @property
     def velocity(self) -> Expr:
         return sum((e * symbol(u) for u, e in self.rates.items()), as_expr(0))
+
+    def length_at(self, values: Mapping[str, float]) -> Expr:
+        """The length at these values of the coordinates."""
+        return substitute(self.length, {symbol(name): as_expr(x) for name, x in values.items()})
 
     def geared(self, ratio: Number) -> Transmission:
         return Transmission(length=self.length * ratio, rates=combined((ratio, self.rates)))
@@ -116,17 +121,40 @@ def of_crank(crank: Place, slider: Place, rod: Number) -> Transmission:
     )
 
 
-def of_path(branches: Sequence[tuple[Number, Sequence[Place]]]) -> Transmission:
-    """The length of straight lines through sites, each branch divided by what its pulley divides by."""
+def of_path(branches: Sequence[tuple[Number, Sequence[Place | Around]]]) -> Transmission:
+    """The length of lines through sites, around geoms, each branch divided by what its pulley divides by."""
     length, parts = as_expr(0), []
-    for divisor, sites in branches:
-        for a, b in pairwise(sites):
-            step = b.X.p - a.X.p
-            size = sqrt(step @ step)
+    for divisor, points in branches:
+        for i, j in pairwise(i for i, point in enumerate(points) if isinstance(point, Place)):
+            a, b = points[i], points[j]
+            assert isinstance(a, Place)
+            assert isinstance(b, Place)
+            size, rates = _straight(a, b)
+            if isinstance(geom := points[i + 1], Around):
+                size, rates = _bent(a, b, geom, size, rates)
             length = length + size / divisor
-            if a.moves is not b.moves:  # else of one body
-                parts += [(1, b.along(step / (size * divisor))), (-1, a.along(step / (size * divisor)))]
+            parts.append((as_expr(1) / divisor, rates))
     return Transmission(length=length, rates=combined(*parts))
+
+
+def _straight(a: Place, b: Place) -> tuple[Expr, Rates]:
+    """The length of a line between two places, and its rates."""
+    step = b.X.p - a.X.p
+    size = sqrt(step @ step)
+    if a.moves is b.moves:  # of one body
+        return size, {}
+    return size, combined((1, b.along(step / size)), (-1, a.along(step / size)))
+
+
+def _bent(a: Place, b: Place, geom: Around, size: Expr, rates: Rates) -> tuple[Expr, Rates]:
+    """The same where it wraps around a geom; what lies on the geom keeps its length."""
+    bend = bent(a, b, geom)
+    (before, first), (after, last) = _straight(a, bend.first), _straight(bend.last, b)
+    wrapped = combined((1, first), (1, last))
+    every = dict.fromkeys((*rates, *wrapped))
+    zero = as_expr(0)
+    found = {u: select(bend.wraps, wrapped.get(u, zero), rates.get(u, zero)) for u in every}
+    return select(bend.wraps, before + bend.length + after, size), found
 
 
 def of_coordinates(joints: Mapping[str, Joint], weights: Sequence[tuple[str, Number]]) -> Transmission:

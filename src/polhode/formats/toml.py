@@ -28,6 +28,7 @@ from polhode.model.builder import GRAVITY
 from polhode.model.drives import CONTROL
 from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
+from polhode.model.stages import shaft_name
 from polhode.spatial import Inertia
 
 from .toml_elements import element_keys, read_element
@@ -96,7 +97,8 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        self._variables(build, _names(data.get("state")), _names(data.get("actuator")), _names(data.get("motor")))
+        states, actuators, motors = (_names(data.get(key)) for key in ("state", "actuator", "motor"))
+        self._variables(build, states, actuators, motors, _turning(data.get("motor")))
         self._defined(data, "definitions")
         self._defined(data, "reliefs", ("x", "y"))
         for kind in ELEMENTS.values():
@@ -151,7 +153,9 @@ class _Reader(Values):
                 continue
             self._declare(name, self.either(TIME, partial(self.quantity, own=own), value, f"{what} {name!r}"))
 
-    def _variables(self, build: Builder, states: list[str], actuators: list[str], motors: list[str]) -> None:
+    def _variables(
+        self, build: Builder, states: list[str], actuators: list[str], motors: list[str], turning: list[str]
+    ) -> None:
         """Let expressions use coordinates, speeds, states, controls and time from here on."""
         taken = {name for name in self.names if f"p.{name}" in self.names}
         if not self.complete:
@@ -174,7 +178,7 @@ class _Reader(Values):
         for name in (*actuators, *motors):
             control = CONTROL.format(name)
             self.names.setdefault(control, symbol(control))
-        for name in motors:
+        for name in turning:
             self.names.setdefault(name, symbol(name))
             self.names.setdefault(f"{name}_dot", symbol(f"{name}_dot"))
         self.names[TIME.value] = TIME
@@ -266,3 +270,11 @@ def _names(tables: Any) -> list[str]:
     """The names that tables give, whatever else is wrong with them."""
     rows = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     return [name for table in rows if isinstance(name := table.get("name"), str)]
+
+
+def _turning(motors: Any) -> list[str]:
+    """The names of rotors, and of shafts of stages, that motors may have."""
+    found = _names(motors)
+    rows = [table for table in motors if isinstance(table, dict)] if isinstance(motors, list) else []
+    staged = [(table.get("name"), stages) for table in rows if isinstance(stages := table.get("stages"), list)]
+    return found + [shaft_name(name, i) for name, stages in staged if name in found for i in range(1, len(stages) + 1)]

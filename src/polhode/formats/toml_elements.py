@@ -8,6 +8,7 @@ from polhode.model import Builder, Element
 from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
 from polhode.model.fields import Spec
+from polhode.model.stages import Stage
 
 from .toml_values import Values, axis_text
 
@@ -52,13 +53,33 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
             return read.vector(value, f"{what}: {key}")
         case "flag":
             return value
-        case "weights":
+        case "weights" | "values":
             if not isinstance(value, dict):
                 raise fault(f"{what}: {key} is {value!r:.60}, expected names with numbers: {{ hip_dot = 1 }}.")
             return {name: read.quantity(e, f"{what}: {key} of {name!r}") for name, e in value.items()}
+        case "stages":
+            if not isinstance(value, list) or not all(isinstance(stage, dict) for stage in value):
+                raise fault(f"{what}: {key} is {value!r:.60}, expected tables: [{{ ratio = 5, inertia = 1e-5 }}].")
+            return [_stage(stage, read, f"{what}: {key} {i}") for i, stage in enumerate(value, 1)]
         case "axis":
             return value if isinstance(value, str) else read.nested(value, f"{what}: {key}", 1)
     return read.word(table, key, what)
+
+
+def _stage(table: dict[str, Any], read: Values, what: str) -> dict[str, Any]:
+    """The fields of a stage of a transmission, as the builder takes them."""
+    as_is = ("on", "axis")
+    return {
+        key: (read.nested(e, f"{what}: {key}", 1) if isinstance(e, list) else e)
+        if key in as_is
+        else read.quantity(e, f"{what}: {key}")
+        for key, e in table.items()
+    }
+
+
+def _stage_table(stage: Stage) -> dict[str, Any]:
+    """The table of a stage."""
+    return {key: axis_text(list(e)) if key == "axis" else e for key, e in stage.given().items()}
 
 
 def element_table(part: Element) -> dict[str, Any]:
@@ -67,7 +88,13 @@ def element_table(part: Element) -> dict[str, Any]:
     contents = part.held()
     for name, spec in part.specs.items():
         value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
-        usual = (spec.kind in ("axis", "flag") and value == spec.usual) or (spec.kind == "weights" and not value)
+        usual = (spec.kind in ("axis", "flag") and value == spec.usual) or (
+            spec.kind in ("weights", "values", "stages") and not value
+        )
         if spec.belongs(contents) and not usual and not (spec.optional and value is None):
-            row[spec.key or name] = dict(value) if spec.kind == "weights" else list(value) if spec.args else value
+            row[spec.key or name] = (
+                dict(value) if spec.kind in ("weights", "values")
+                else [_stage_table(stage) for stage in value] if spec.kind == "stages"
+                else list(value) if spec.args else value
+            )  # fmt: skip
     return row

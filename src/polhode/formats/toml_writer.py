@@ -100,6 +100,7 @@ class _Writer:
         elements = (*model.states, *model.forces, *model.constraints)
         blocks += [self._table(part.table, element_table(part)) for part in elements if part.name not in owned["part"]]
         blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]
+        blocks += [self._table(key.table, element_table(key)) for key in model.keyframes]
         blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"
 

@@ -244,7 +244,9 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
             pose = body.pose @ configuration(body.joint, [as_expr(x) for x in at])
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
-    bare = replace(model, bodies=tuple(bodies), forces=(), constraints=(), states=(), switches=(), motors=())
+    bare = replace(
+        model, bodies=tuple(bodies), forces=(), constraints=(), states=(), switches=(), motors=(), keyframes=()
+    )
     return _with_rest(bare, model, held).merged()
 
 

@@ -9,6 +9,7 @@ from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .joint import Joint, Limits, Part, compound, joint
+from .keyframes import Keyframe
 from .model import Model
 from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
@@ -38,6 +39,7 @@ __all__ = [
     "Faults",
     "Force",
     "Joint",
+    "Keyframe",
     "KnifeEdge",
     "Latch",
     "Limits",

@@ -15,6 +15,7 @@ from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
 from .joint import Joint
+from .keyframes import Keyframe
 from .model import Model
 from .motors import Handle, Motor, expanded, resolved
 from .states import State
@@ -57,6 +58,7 @@ class Builder:
         self.switches: list[Switch] = []
         self.short: list[Element] = []  # what was said and stands for something else
         self.motors: list[Motor] = []
+        self.keyframes: list[Keyframe] = []
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
@@ -152,7 +154,7 @@ class Builder:
         return [*methods, *(kind.call or kind.table for kind in ELEMENTS.values())]
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
-        """Add a force, a constraint, a state or a motor, by the arguments of its method."""
+        """Add a force, a constraint, a state, a motor or a keyframe, by the arguments of its method."""
         bound = _bound(kind, args, given)
         bound.apply_defaults()
         found = bound.arguments
@@ -163,6 +165,9 @@ class Builder:
             self.short.append(said)
         if isinstance(part, State):
             self.states.append(part)
+            return None
+        if isinstance(part, Keyframe):
+            self.keyframes.append(part)
             return None
         if isinstance(part, Motor):
             self.motors.append(part)
@@ -224,6 +229,7 @@ class Builder:
             constraints=(*self.constraints, *(c for part in parts for c in part.constraints)),
             states=(*self.states, *(state for part in parts for state in part.states)),
             motors=motors,
+            keyframes=tuple(self.keyframes),
             switches=tuple(self.switches),
             notes=tuple(self.notes),
             limits=self.limits,

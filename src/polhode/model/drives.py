@@ -109,4 +109,4 @@ def acted(model: Model) -> Model:
     limits = {a.control: a.limited for a in model.actuators}
     states = tuple(replace(state, rate=substitute(state.rate, limits)) for state in model.states)
     parts = [force.parts() if isinstance(force, Actuator) else (force,) for force in model.forces]
-    return replace(model, forces=tuple(part for some in parts for part in some), states=states)
+    return replace(model, forces=tuple(part for some in parts for part in some), states=states, keyframes=())

@@ -9,7 +9,8 @@ from typing import Any
 
 from polhode.graph import Expr, free_symbols, symbol
 
-from . import values
+from . import stages as staged
+from . import values as read
 from .errors import closest, fault
 
 NAMES = ("marker", "coordinate", "speed", "joint")  # kinds of fields that refer to something of the model
@@ -20,7 +21,8 @@ class Spec:
     """What a field holds.
 
     kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag";
-                   "weights" for names of speeds with a number or an expression each
+                   "weights" for names of speeds with a number or an expression each, "values" for other names;
+                   "stages" of a transmission
     usual        : value where none is given; None where one must be
     optional     : nothing need be given, and then there is none
     args         : what the builder calls the members of a pair
@@ -52,13 +54,15 @@ class Spec:
             return None
         match self.kind:
             case "scalar":
-                return values.scalar(value, what)
+                return read.scalar(value, what)
             case "vector":
-                return values.entries(value, 3, what)
+                return read.entries(value, 3, what)
             case "axis":
-                return values.axis(value, what)
-            case "weights":
+                return read.axis(value, what)
+            case "weights" | "values":
                 return _weights(value, what)
+            case "stages":
+                return staged.made(value, what)
             case "choice" if value not in self.options:
                 if len(self.options) > 3:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
@@ -76,8 +80,10 @@ class Spec:
         """The expressions of what the field holds."""
         if value is None:
             return []
-        if self.kind == "weights":
+        if self.kind in ("weights", "values"):
             return [e for _, e in value]
+        if self.kind == "stages":
+            return [e for stage in value for e in stage.expressions()]
         if self.own:
             return sorted(free_symbols(value) - {symbol(name) for name in self.own}, key=str)
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
@@ -121,7 +127,7 @@ def _weights(value: Any, what: str) -> tuple[tuple[str, Expr], ...]:
     for name in value:
         if not isinstance(name, str):
             raise fault(f"{what} names {name!r:.60}, expected the name as text.")
-    return tuple((name, values.scalar(e, f"{what} of {name!r}")) for name, e in value.items())
+    return tuple((name, read.scalar(e, f"{what} of {name!r}")) for name, e in value.items())
 
 
 def _spec(kind: str, **options: Any) -> Any:
@@ -161,6 +167,16 @@ def speeds(*args: str) -> Any:
 def weights(of: str = "anything") -> Any:
     """Speeds with a number or an expression each; none where none are given."""
     return _spec("weights", usual={}, of=of)
+
+
+def values() -> Any:
+    """Names of anything with a number each; none where none are given."""
+    return _spec("values", usual={})
+
+
+def stages() -> Any:
+    """Stages of a transmission; none where none are given."""
+    return _spec("stages", usual=())
 
 
 def scalar(usual: Any = None, **options: Any) -> Any:

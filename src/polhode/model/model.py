@@ -18,6 +18,7 @@ from .drives import Actuator
 from .elements import Constraint, Force
 from .errors import Faults, closest, fault
 from .implied import friction_brakes, limit_stops
+from .keyframes import Keyframe, check_keyframes
 from .motors import Motor
 from .report import Report, report_on
 from .states import TIME, State
@@ -41,6 +42,7 @@ class Model:
     states      : what is not motion and changes by a law of its own
     switches    : what engages and releases constraints in every simulation
     motors      : what was said of motors; their rotors, couplings and actuators are among the others
+    keyframes   : states that have names
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -57,6 +59,7 @@ class Model:
     states: tuple[State, ...] = ()
     switches: tuple[Switch, ...] = ()
     motors: tuple[Motor, ...] = ()
+    keyframes: tuple[Keyframe, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
@@ -70,6 +73,7 @@ class Model:
         check_switches(self, faults)
         faults.raise_any()
         check_symbols(self, faults)
+        check_keyframes(self, faults)
         faults.raise_any()
 
     @cached_property
@@ -163,6 +167,13 @@ class Model:
             if body.name == name:
                 return body
         raise KeyError(f"There is no body {name!r}. {closest(name, [body.name for body in self.bodies])}")
+
+    def keyframe(self, name: str) -> Keyframe:
+        """The keyframe of that name."""
+        for key in self.keyframes:
+            if key.name == name:
+                return key
+        raise KeyError(f"There is no keyframe {name!r}. {closest(name, [key.name for key in self.keyframes])}")
 
     def frame(self, name: str) -> tuple[str, Pose]:
         """The body that carries a marker, or a body's own frame, and the pose in it."""

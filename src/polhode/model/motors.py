@@ -11,27 +11,25 @@ current; all formulations have these. "quasicoordinate" embeds the transmissions
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, maximum, sign, symbol, zeros
-from polhode.spatial import Pose
+from polhode.graph import Expr, Matrix, absolute, as_expr, symbol, tanh, zeros
 
 from . import fields
 from .body import WORLD, Body, Marker
-from .constraints import Relation
 from .drives import CONTROL, Actuator
-from .elements import Constraint, Element, Force, element
+from .elements import Element, element
 from .errors import ModelError, closest, fault
-from .forces import Potential, SpeedForce
 from .joint import Joint
-from .named import revolute
+from .stages import Stage, Train, joined, shaft_name
 from .states import State
-from .switched import Clutch
+from .transmissions import Parts, rate, rotor, summed, transmission, turned
 
 if TYPE_CHECKING:
     from .model import Model
 
+SLOW = 1e-3  # rad/s
 LINKS = ("gear", "clutch", "reversing clutch")
 
 
@@ -47,7 +45,12 @@ class Motor(Element):
     inertia    : of the rotor about its axis; its mass belongs to the body that carries it. 0 for no rotor
     on, axis   : the body or marker that carries it, and its axis there
     damping    : of the rotor, a torque for each rad/s
-    efficiency : of the power that the actuator sends through the transmission, either way
+    efficiency : of power from the motor on, and efficiency_back of power towards it, the same where it is None. 0 or
+                 less backward: it cannot be driven from behind, as worm gears cannot. The friction of the gear
+                 depends on its load, which must be known: there is no inertia before it, or it has a stiffness
+    slip_speed : rad/s of a rotor without inertia, below which the friction of its gear fades; 1e-3 where none is given
+    stages     : gears between the rotor and the last one, the rotor's first, with the inertia of the shaft after each;
+                 see `Stage`. `ratio`, `efficiency`, `stiffness` above are of the last
     link       : "gear" always turns what it drives; a "clutch" is a constraint for each joint, NAME JOINT, that is
                  engaged and released; a "reversing clutch" has another, NAME JOINT reversed, of the opposite sign
     capacity   : of clutches, at the joint
@@ -69,6 +72,9 @@ class Motor(Element):
     axis: Matrix = fields.axis("z")
     damping: Expr = fields.scalar(0, least=0)
     efficiency: Expr = fields.scalar(1, least=0, most=1)
+    efficiency_back: Expr | None = fields.scalar(optional=True)
+    stages: tuple[Stage, ...] = fields.stages()
+    slip_speed: Expr | None = fields.scalar(optional=True, above=0)
     cable: bool = fields.flag(False)
     link: str = fields.choice(LINKS, "gear")
     capacity: Expr | None = fields.scalar(optional=True, least=0, of="anything")
@@ -83,13 +89,38 @@ class Motor(Element):
 
     @property
     def turns(self) -> bool:
-        """Whether it has a rotor, which is a body."""
-        return self.inertia != 0
+        """Whether it has a rotor or a shaft with inertia, which is a body."""
+        return bool(self.shafts())
 
     @property
     def current(self) -> str:
         """What the state of its current is called."""
         return f"{self.name}_current"
+
+    @property
+    def last(self) -> Stage:
+        """The gear before what it drives."""
+        return Stage(
+            ratio=self.ratio, efficiency=self.efficiency, efficiency_back=self.efficiency_back,
+            stiffness=self.stiffness, loss=self.loss, play=self.play,
+        )  # fmt: skip
+
+    def shafts(self) -> list[tuple[str, Stage]]:
+        """What turns with an inertia of its own, the rotor first, by the name of its body."""
+        rotor = Stage(inertia=self.inertia, damping=self.damping)
+        every = [(self.name, rotor), *((shaft_name(self.name, i), stage) for i, stage in enumerate(self.stages, 1))]
+        return [(name, stage) for name, stage in every if stage.inertia != 0]
+
+    def gears(self) -> list[tuple[str | None, str | None, Train]]:
+        """What is before each gear, None for nothing with inertia; what is behind, None for joints; and the gear."""
+        found: list[tuple[str | None, str | None, Train]] = []
+        before, row = self.name if self.inertia != 0 else None, []
+        for i, stage in enumerate(self.stages, 1):
+            row.append(stage)
+            if stage.inertia != 0:
+                found.append((before, shaft_name(self.name, i), joined(row, self.what)))
+                before, row = shaft_name(self.name, i), []
+        return [*found, (before, None, joined([*row, self.last], self.what))]
 
     def row(self, speed: str) -> str:
         """What the constraint is called by which a speed turns with its shaft."""
@@ -102,24 +133,34 @@ class Motor(Element):
 
     def determined(self) -> dict[str, str]:
         """The constraints of a transmission that always holds, each with the speed of a joint that it determines."""
-        if self.link != "gear" or self.stiffness is not None:
-            return {}
+        *inner, (_, _, last) = self.gears()
+        rigid = [shaft for before, shaft, gear in inner if before and shaft and gear.yields is None]
+        found = {self.row(f"{shaft}_dot"): f"{shaft}_dot" for shaft in rigid}
+        if self.link != "gear" or last.yields is not None:
+            return found
         if self.sums:
-            return {self.pulls: self.sums[-1][0]} if self.turns else {}
-        return {self.row(u): u for u, _ in (self.drives if self.turns else self.drives[1:])}
+            return found | ({self.pulls: self.sums[-1][0]} if self.turns else {})
+        return found | {self.row(u): u for u, _ in (self.drives if self.turns else self.drives[1:])}
 
     def carrier(self, model: Model) -> str:
         """The body that carries it."""
         return model.frame(self.on)[0]
 
     def faults(self) -> Iterator[str]:
-        yield from Element.faults(self)
-        if self.ratio == 0 or self.efficiency == 0:
-            yield f"{self.what}: its {'ratio' if self.ratio == 0 else 'efficiency'} is 0, expected more or less than 0."
+        found = list(Element.faults(self))
+        yield from found
+        known = [
+            *((f"{self.what}: stage {i}", stage) for i, stage in enumerate(self.stages, 1)),
+            (self.what, self.last),
+        ]
+        wrong = [text for what, stage in known for text in stage.faults(what)]
+        yield from dict.fromkeys(text for text in wrong if text not in found)
+        if wrong:
+            return
         if self.drives and self.sums:
             yield f"{self.what}: drives joints and sums others up, expected one of them. Declare a second motor."
         loose = "a clutch" if self.link != "gear" else "a stiffness" if self.stiffness is not None else ""
-        if loose and not self.turns:
+        if self.link != "gear" and not self.turns:
             yield f"{self.what}: has {loose} but no rotor to turn by itself. Give its inertia=."
         if loose and self.sums:
             yield f"{self.what}: sums joints up by {loose}, expected joints that it drives. Use drives=."
@@ -129,28 +170,33 @@ class Motor(Element):
             yield f"{self.what}: has a clutch and a stiffness, expected one of them."
         if self.capacity is not None and self.link == "gear":
             yield f'{self.what}: has a capacity but no clutch. Give link="clutch".'
-        if self.stiffness is None and (self.play != 0 or self.loss != 0):
-            yield f"{self.what}: has play or loss but no stiffness, so it does not yield. Give stiffness=."
         if (self.constant is None) != (self.resistance is None):
             yield f"{self.what}: has a constant or a resistance, expected both of an electrical motor, or none."
         if self.inductance is not None and self.resistance is None:
             yield f"{self.what}: has an inductance but no resistance. Give constant= and resistance=, too."
         if any(e == 0 for _, e in (*self.drives, *self.sums)):
             yield f"{self.what}: turns a joint by 0, expected what is not 0. Leave the joint out."
+        yield from self._lossy()
 
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What a motor is short for."""
-
-    bodies: list[Body] = field(default_factory=list)
-    forces: list[Force] = field(default_factory=list)
-    constraints: list[Constraint] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-
-    @property
-    def names(self) -> set[str]:
-        return {part.name for part in (*self.forces, *self.constraints, *self.states)}
+    def _lossy(self) -> Iterator[str]:
+        """What is wrong with its efficiencies: the load of a gear that has friction must be known."""
+        if self.slip_speed is not None and (self.inertia != 0 or not self.gears()[0][2].loses):
+            said = "an inertia, so that its gear sticks" if self.inertia != 0 else "no efficiency"
+            yield f"{self.what}: has a slip_speed, and {said}. Leave out slip_speed=."
+        for before, _, gear in self.gears():
+            if before is None and gear.yields is not None:
+                yield f"{self.what}: has a stiffness but no rotor to turn by itself. Give its inertia=."
+            elif before is None and gear.locks:
+                yield (
+                    f"{self.what}: locks itself, and has no rotor: what it does then is not determined. Give inertia= "
+                    "and stiffness=, of the gear."
+                )
+            elif before is not None and gear.yields is None and gear.loses:
+                yield (
+                    f"{self.what}: has an efficiency behind the inertia of {before!r}, which passes through the gear, "
+                    "too, so that its load is not known. Give the gear its stiffness=; or, where the loss of that "
+                    "inertia does not matter, leave out inertia= and give the joint an armature=."
+                )
 
 
 def resolved(motor: Motor, joints: list[Joint]) -> Motor:
@@ -179,28 +225,33 @@ def resolved(motor: Motor, joints: list[Joint]) -> Motor:
 def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]) -> Parts:
     """The parts of a motor whose speeds are known, on these bodies."""
     found, joints = Parts(), [body.joint for body in bodies]
-    rates = {u: _rate(motor, u, bodies, markers) for u, _ in motor.drives}
-    speed, rho = f"{motor.name}_dot", symbol(f"{motor.name}_dot")
-    if motor.turns:
-        found.bodies.append(_rotor(motor, markers))
-        along = [(speed, as_expr(1))]
+    rates = {u: rate(motor, u, bodies, markers) for u, _ in motor.drives}
+    *inner, (last, _, gear) = motor.gears()
+    found.bodies.extend(rotor(motor, name, stage, markers) for name, stage in motor.shafts())
+    for before, shaft, between in inner:
+        assert shaft is not None
+        if before is not None:
+            turned(motor, before, shaft, between, found)
+    transmission(motor, last, gear, rates, joints, found)
+    head = motor.gears()[0][2]  # where there is no rotor, it is before what turns first
+    if motor.inertia != 0:
+        along = [(f"{motor.name}_dot", as_expr(1))]
+    elif motor.turns:
+        along = [(f"{motor.shafts()[0][0]}_dot", head.ratio)]
     elif motor.sums:
-        along = [(u, motor.ratio * e) for u, e in motor.sums]
-        rho = _sum(dict(along))
+        along = [(u, head.ratio * e) for u, e in motor.sums]
     elif motor.drives:
         first, share = motor.drives[0]
-        along = [(name, way * motor.ratio / share) for name, way in rates[first].items()]
-        rho = _sum(rates[first]) * motor.ratio / share
+        along = [(name, way * head.ratio / share) for name, way in rates[first].items()]
     else:
         raise fault(f"{motor.what}: has neither a rotor nor a joint to turn. Give inertia= or drives=.")
-    _transmission(motor, rates, joints, found)
+    rho = summed(dict(along))
     torque = _torque(motor, rho, found)
-    if not motor.turns and motor.damping != 0:
+    if motor.inertia == 0 and motor.damping != 0:
         torque = torque - motor.damping * rho
-    if motor.efficiency != 1:
-        loses = sign(torque * rho)  # 1 where the actuator drives, -1 where it is driven
-        eta = motor.efficiency
-        torque = torque * ((eta + 1 / eta) + loses * (eta - 1 / eta)) / 2
+    if motor.inertia == 0 and head.loses:  # |torque| opposes motion, smoothly where there is next to none
+        eta, back, slow = head.efficiency, head.back, as_expr(SLOW) if motor.slip_speed is None else motor.slip_speed
+        torque = torque * (1 / back + eta) / 2 - absolute(torque) * tanh(rho / slow) * (1 / back - eta) / 2
     found.forces.append(
         Actuator(
             name=motor.name, along=tuple(along), marker=None, push=zeros(3), twist=zeros(3), force=torque,
@@ -208,110 +259,6 @@ def expanded(motor: Motor, bodies: Sequence[Body], markers: Mapping[str, Marker]
         )
     )  # fmt: skip
     return found
-
-
-def _rotor(motor: Motor, markers: Mapping[str, Marker]) -> Body:
-    """The rotor: inertia about its axis alone."""
-    a, at = motor.axis, markers.get(motor.on)
-    about = matrix([[motor.inertia * x * y for y in a] for x in a])
-    joint = revolute(a, name=motor.name, damping=motor.damping)
-    return Body(
-        name=motor.name,
-        parent=motor.on if at is None else at.body,
-        joint=joint,
-        pose=Pose.identity() if at is None else at.pose,
-        mass=as_expr(0),
-        com=zeros(3),
-        inertia=about,
-        rotor=True,
-    )
-
-
-def _sum(speeds: Mapping[str, Expr]) -> Expr:
-    return sum((symbol(name) * e for name, e in speeds.items()), as_expr(0))
-
-
-def _rate(motor: Motor, u: str, bodies: Sequence[Body], markers: Mapping[str, Marker]) -> dict[str, Expr]:
-    """What turns with the shaft: a speed, or, of a cable, all speeds from the carrier of the motor outward to it."""
-    if not motor.cable:
-        return {u: as_expr(1)}
-    known, hinge = {body.name: body for body in bodies}, next(body for body in bodies if u in body.joint.speeds())
-    on = markers[motor.on].body if motor.on in markers else motor.on
-    axis, found, body = _axis(motor, hinge), {u: as_expr(1)}, hinge
-    while body.parent != on:
-        axis = body.pose.R @ axis  # in the body before, at rest: hinges between turn about it
-        if body.parent == WORLD:
-            raise fault(
-                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
-                f"that carries {hinge.name!r}."
-            )
-        body = known[body.parent]
-        if body.joint.nu:
-            way = (axis @ _axis(motor, body)).number
-            if way is None or abs(abs(way) - 1) > 1e-9:
-                raise fault(
-                    f"{motor.what}: a cable to {u!r} along {body.name!r}, whose axis is not parallel. Say by how much "
-                    "each joint moves the cable: sums={...}."
-                )
-            found[body.joint.speeds()[0]] = as_expr(1 if way > 0 else -1)
-    return found
-
-
-def _axis(motor: Motor, body: Body) -> Matrix:
-    """The axis of a hinge, in the frame of its body."""
-    if body.joint.nu != 1 or len(body.joint.parts) != 1 or body.joint.parts[0].H[:3, 0] == zeros(3):
-        raise fault(f"{motor.what}: a cable along joint {body.joint.name!r}, expected a hinge. Use sums={{...}}.")
-    found: Matrix = body.joint.parts[0].H[:3, 0]
-    return found
-
-
-def _transmission(motor: Motor, rates: Mapping[str, dict[str, Expr]], joints: list[Joint], found: Parts) -> None:
-    """What couples the rotor to joints, or joints to each other where there is no rotor."""
-    rho, name = symbol(f"{motor.name}_dot"), motor.name
-    if motor.sums:
-        if motor.turns:
-            shaft = _sum(dict(motor.sums))
-            found.constraints.append(Relation(name=motor.pulls, value=rho - motor.ratio * shaft, active=True))
-        return
-    if not motor.turns:
-        first, share = motor.drives[0]
-        for u, e in motor.drives[1:]:
-            row = _sum(rates[u]) - _sum(rates[first]) * (e / share)
-            found.constraints.append(Relation(name=motor.row(u), value=row, active=True))
-        return
-    for u, e in motor.drives:
-        share = e / motor.ratio
-        if motor.stiffness is not None:
-            _yielding(motor, u, share, joints, found)
-        elif motor.link == "gear":
-            found.constraints.append(Relation(name=motor.row(u), value=_sum(rates[u]) - share * rho, active=True))
-        else:
-            joint = next(joint.name for joint in joints if u in joint.speeds())
-            label, ends = f"{name} {joint if u == f'{joint}_dot' else u}", (u, f"{name}_dot")
-            found.constraints.append(Clutch(name=label, ends=ends, ratio=share, capacity=motor.capacity, active=True))
-            if motor.link != "clutch":
-                back = Clutch(name=f"{label} reversed", ends=ends, ratio=-share, capacity=motor.capacity, active=False)
-                found.constraints.append(back)
-
-
-def _yielding(motor: Motor, u: str, share: Expr, joints: list[Joint], found: Parts) -> None:
-    """A spring between the shaft and a joint, with play, and its damper."""
-    assert motor.stiffness is not None
-    joint = next(joint for joint in joints if u in joint.speeds())
-    if joint.nu != 1:
-        raise fault(
-            f"{motor.what}: yields towards {u!r}, one of {joint.nu} speeds of joint {joint.name!r}, expected a joint "
-            "of one, whose angle winds the spring. Leave out stiffness=, or split the joint."
-        )
-    twist = symbol(motor.name) * share - symbol(joint.coordinates()[0])
-    half = motor.play / 2
-    wound = twist if motor.play == 0 else maximum(twist - half, 0) - maximum(-twist - half, 0)
-    found.forces.append(Potential(name=f"{motor.name} winds {u}", energy=motor.stiffness * wound * wound / 2))
-    if motor.loss != 0:
-        rho, v = symbol(f"{motor.name}_dot"), symbol(u)
-        drag = motor.loss * (share * rho - v)
-        found.forces.append(SpeedForce(name=f"{motor.name} drags {u}", speed=u, value=drag))
-        found.forces.append(SpeedForce(name=f"{u} drags {motor.name}", speed=f"{motor.name}_dot", value=-share * drag))
 
 
 def _torque(motor: Motor, rho: Expr, found: Parts) -> Expr:

@@ -216,20 +216,6 @@ def test_a_shaft_that_yields():
     assert np.allclose(back[run.t[after] < hit + 0.19], -1.0, atol=1e-6)
 
 
-def test_efficiency_either_way():
-    """Lifting takes 1 / eta more, lowering gives eta less."""
-    eta, n, J, I = 0.7, 10.0, 0.02, 1.5
-    build = ph.Builder("hoist", gravity=(0, 0, 0))
-    disc(build, "drum", I)
-    build.motor("M", inertia=J, ratio=n, efficiency=eta).drives({"drum": 1})
-    dyn = ph.formulate(build.build(), "quasicoordinate").compile()
-    whole = J + I / n**2
-    ahead = dyn.forward_dynamics(np.zeros(2), [5.0], [0.0], controls={"M": 0.4})
-    behind = dyn.forward_dynamics(np.zeros(2), [-5.0], [0.0], controls={"M": 0.4})
-    assert ahead[0] == pytest.approx(eta * 0.4 / whole, rel=1e-12)
-    assert behind[0] == pytest.approx(0.4 / eta / whole, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -247,6 +233,18 @@ def test_efficiency_either_way():
         ({"drives": [1]}, r'expected names with numbers: {"hip_dot": 1}'),
         ({"drives": {"ball_wx": 1}, "inertia": 1, "stiffness": 5}, "one of 3 speeds of joint 'ball', expected a joint"),
         ({}, "has neither a rotor nor a joint to turn"),
+        ({"drives": {"a": 1}, "efficiency": 0.5, "inertia": 1}, "so that its load is not known. Give the gear its"),
+        ({"drives": {"a": 1}, "efficiency": 0.5, "efficiency_back": 0}, "locks itself, and has no rotor"),
+        ({"drives": {"a": 1}, "efficiency": 0.5, "efficiency_back": 2}, "efficiency_back is 2, expected 1 or less"),
+        ({"drives": {"a": 1}, "slip_speed": 1e-2}, "has a slip_speed, and no efficiency. Leave out slip_speed="),
+        ({"drives": {"a": 1}, "stages": {"ratio": 1}}, "expected a list, a stage each"),
+        ({"drives": {"a": 1}, "stages": [3]}, "stages 1 is 3, expected its fields by name"),
+        ({"drives": {"a": 1}, "stages": [{"ratoi": 3}]}, "stages 1: there is no 'ratoi'. Did you mean 'ratio'"),
+        ({"drives": {"a": 1}, "stages": [{"ratio": 0}]}, "stage 1: its ratio is 0"),
+        ({"drives": {"a": 1}, "stages": [{"inertia": -1}]}, "stage 1: inertia is -1, expected 0 or more"),
+        ({"drives": {"a": 1}, "stages": [{"stiffness": 1}], "inertia": 1, "stiffness": 1}, "has two springs"),
+        ({"drives": {"a": 1}, "stages": [{"inertia": 1, "efficiency": 0.9}], "inertia": 1}, "efficiency behind the in"),
+        ({"drives": {"a": 1}, "stages": [{"inertia": 1, "on": "nowhere"}]}, "its parent 'nowhere' does not exist"),
     ],
 )
 def test_motors_that_cannot_be(given, said):
@@ -274,9 +272,13 @@ def test_motors_in_toml(tmp_path):
     build.motor("M3", sums={"a": 1, "c": 0.5}, constant=0.1, resistance=1, inductance=0.01, lower=-12, upper=12)
     build.motor("M4", inertia=0.1, stiffness=50, loss=0.1, play=0.01, drives={"c": 1}, efficiency=0.9)
     build.motor("M5", inertia=0.1, on="world", cable=True, drives={"b": 1})
+    worm = {"ratio": ph.symbol("k"), "inertia": 0.2, "efficiency": 0.4, "efficiency_back": -0.2, "stiffness": 1e3}
+    last = {"ratio": -2, "inertia": 0.1, "damping": 0.01, "on": "seat", "axis": (0.6, 0, 0.8)}
+    build.motor("M6", inertia=0.1, stages=[{"ratio": 3}, worm, last], drives={"c": 1}, ratio=2)
     model = build.build()
     path = tmp_path / "all.toml"
     ph.save(model, path)
     assert ph.load(path) == model
     assert "[[motor]]" in path.read_text()
     assert "rotor" not in path.read_text()
+    assert "shaft" not in path.read_text()

@@ -234,8 +234,54 @@ def test_a_tree_gives_its_accelerations(compiler, tmp_path):
     assert zdot[0] == -0.3
 
 
+def driven():
+    """Actuators with names that are no identifiers, or that become the same."""
+    build = ph.Builder("arm", gravity=(0, 0, 0))
+    build.body("arm", joint=ph.revolute("z", name="elbow"), mass=1, inertia=(1, 1, 0.5))
+    build.actuator("jet", {"elbow_dot": 1}, force=10 * ph.symbol("jet_control"))
+    build.motor("M 1", inertia=1e-4, ratio=100, lower=-0.2, upper=0.2).drives({"elbow": 1})
+    build.actuator("M*/1", {"elbow_dot": 3})
+    return build.build()
+
+
+@pytest.mark.parametrize("method", ["poincare", "quasicoordinate"])
+def test_the_header_says_where_controls_are(method, compiler, tmp_path):
+    """A program that sets controls by the constants of the header, beside a direct call by names."""
+    eq = ph.formulate(driven(), method)
+    source, header = eq.to_c(tmp_path)
+    assert "/* M 1, >= -0.2, <= 0.2 */" in header.read_text()
+    held = len(eq.constraints) > 0
+    n, rows = len(eq.u), len(eq.constraints)
+    call = (
+        "forward_dynamics_arm(q, u, tau, t, udot, lam)" if held else "dynamics_arm(q, u, tau, t, M, c, Q, udot, qdot)"
+    )
+    user = tmp_path / "user.c"
+    user.write_text(f"""#include <stdio.h>
+#include "{header.name}"
+int main(void) {{
+    double q[2] = {{0}}, u[{n}] = {{0}}, tau[{n} + 3] = {{0}}, t[1] = {{0}}, udot[{n}], lam[{rows} + 1];
+    double M[{n * n}], c[{n}], Q[{n}], qdot[2];
+    tau[dynamics_arm_control_jet] = 0.3;
+    tau[dynamics_arm_control_M_1] = 0.5;
+    tau[dynamics_arm_control_M__1] = 0.7;
+    {call};
+    (void)lam; (void)M; (void)c; (void)Q; (void)qdot;
+    printf("%.17g", udot[{n - 1}]);
+    return 0;
+}}
+""")
+    program = tmp_path / "user"
+    subprocess.run([compiler, "-std=c99", "-Wall", user, source, "-lm", "-o", program], check=True)
+    found = float(subprocess.run([program], capture_output=True, check=True, text=True).stdout)
+    controls = {"jet": 0.3, "M 1": 0.5, "M*/1": 0.7}
+    wanted = eq.compile().forward_dynamics(np.zeros(2), np.zeros(n), np.zeros(n), controls=controls)[-1]
+    whole = 0.5 / 100 + 1e-4 * 100  # at the elbow, for each turn of the rotor
+    assert wanted == pytest.approx((10 * 0.3 + 100 * 0.2 + 3 * 0.7) / whole, rel=1e-9)
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
 def test_the_header_is_read_by_cpp_and_two_machines_go_together(compiler, tmp_path):
-    names = [ph.formulate(make()).to_c(tmp_path)[0].stem for make in (four_bar, gears)]
+    names = [ph.formulate(make()).to_c(tmp_path)[0].stem for make in (four_bar, gears, driven)]
     user = tmp_path / "user.cpp"
     user.write_text("".join(f'#include "{name}.h"\n' for name in names))
     command = [compiler, "-x", "c++", "-Wall", "-Werror", "-fsyntax-only", user]

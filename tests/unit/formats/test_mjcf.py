@@ -280,14 +280,12 @@ def test_equalities_that_do_not_act_are_noted():
 def test_what_is_not_read_is_noted_once_per_kind():
     rest = (
         '<actuator><plugin joint="j"/><plugin joint="j"/></actuator><sensor><clock/></sensor>'
-        "<keyframe><key/></keyframe>"
-        '<equality><tendon tendon1="a"/><tendon tendon1="b"/><flex flex="c"/></equality>'
+        '<deformable><skin/><skin/></deformable><equality><flex flex="c"/></equality>'
     )
     model = read_mjcf(model_of(body(HINGE), after=rest))
     assert model.report().findings == (
         "<sensor> is not read.",
-        "<keyframe> is not read.",
-        "<equality> <tendon> is not read (2 of them).",
+        "<deformable> is not read (2 of them).",
         "<equality> <flex> is not read.",
         "<actuator> <plugin> is not read (2 of them).",
     )

@@ -15,11 +15,14 @@ from polhode.graph import evaluate, symbol, symbols
 from polhode.model import ModelError
 
 BODIES = """<worldbody><site name="fixed"/><body name="a"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>
-  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/>
+  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/>
   <body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
   <body name="c"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="ball" type="ball"/></body>
-  </worldbody>"""
+  <geom name="cube" type="box" size="1 1 1"/></worldbody>"""
 TENDON = '<tendon><fixed name="sum" {}><joint joint="j" coef="2"/><joint joint="k" coef="-1"/></fixed></tendon>'
+
+SIDED = """<tendon><spatial name="w"><site site="s"/><geom geom="g" sidesite="s"/><site site="fixed"/></spatial>
+  </tendon>"""
 
 
 def text(actuators, rest="", default="", j=""):
@@ -107,7 +110,11 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
 @pytest.mark.parametrize(
     ("actuator", "rest", "note"),
     [
-        ('<adhesion body="a" ctrlrange="0 1"/>', "", "<actuator> <adhesion> is not read."),
+        (
+            '<adhesion body="a" ctrlrange="0 1"/>',
+            "",
+            "<adhesion> is not read: it presses a body against what this touches, and contacts of",
+        ),
         ('<general joint="j" gaintype="user"/>', "", "'j_general' is not read: gaintype is 'user'."),
         ('<general body="a"/>', "", "'a_general' is not read: it acts at contacts of a body."),
         ('<motor joint="j" gear="0"/>', "", "'j_motor' is not read: it moves nothing."),
@@ -125,19 +132,98 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
         ("", TENDON.format('range="-1 1"'), "Tendon 'sum': its range is not read"),
         (
             "",
-            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
-            "'w' is not read: it wraps around a geom.",
+            SIDED,
+            "'w' is not read: it wraps around a geom on the side of a site.",
         ),
         (
             '<motor tendon="w"/>',
-            '<tendon><spatial name="w"><geom geom="g"/></spatial></tendon>',
-            "'w_motor' is not read: of its tendon 'w', it wraps around a geom.",
+            SIDED,
+            "'w_motor' is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
         ),
-        ("", '<keyframe><key ctrl="1"/></keyframe>', "<keyframe> is not read."),
+        (
+            "",
+            '<equality><tendon name="e" tendon1="sum" active="false"/></equality>',
+            "'e' is not read: it is not active",
+        ),
+        (
+            "",
+            SIDED + '<equality><tendon tendon1="w"/></equality>',
+            "is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
+        ),
+        ('<adhesion body="a"/>', '<keyframe><key act="1"/></keyframe>', "'key 1': its act is not read: not all actua"),
+        ("", '<keyframe><key name="k" mpos="0 0 1"/></keyframe>', "Keyframe 'k': its mpos are not read."),
     ],
 )
 def test_what_is_not_read_is_noted(actuator, rest, note):
     assert note in str(read(actuator, rest).report())
+
+
+KEYS = """<keyframe><key name="home" time="2" qpos="0.1 0.2 0 0 0 2" qvel="1 2 3 4 5" ctrl="7 8 9" act="0.5"/>
+  <key ctrl="1 2 3"/></keyframe>"""
+KEYED = '<motor name="m" joint="j"/><adhesion body="a"/><intvelocity name="p" joint="k" kp="3"/>'
+
+
+def test_keyframes_are_states_by_name():
+    actuators = KEYED.replace('<adhesion body="a"/>', '<motor name="n" joint="k"/>')
+    model = read(actuators, KEYS)
+    home, second = model.keyframes
+    assert home.start() == {
+        "q0": {"j": 0.1, "k": 0.2, "ball_qw": 0.0, "ball_qx": 0.0, "ball_qy": 0.0, "ball_qz": 1.0},
+        "u0": {"j_dot": 1, "k_dot": 2, "ball_wx": 3, "ball_wy": 4, "ball_wz": 5},
+        "controls": {"m": 7, "n": 8, "p": 9}, "z0": {"p_activation": 0.5}, "t0": 2.0,
+    }  # fmt: skip
+    assert second.name == "key 2"
+    assert second.start()["q0"]["ball_qw"] == 1
+    assert read_toml(write_toml(model)) == model
+    run = ph.simulate(ph.formulate(model).compile(), **model.keyframe("home").start(), t_end=2.1)
+    assert run.t[0] == 2.0
+    assert run["j_dot"][0] == 1
+    assert run["p_activation"][0] == 0.5
+    with pytest.raises(KeyError, match=r"no keyframe 'hoem'\. Did you mean 'home'"):
+        model.keyframe("hoem")
+
+
+def test_controls_of_actuators_that_are_not_read_are_left_out():
+    (_, second) = read(KEYED, KEYS.replace('act="0.5"', "")).keyframes
+    assert second.start()["controls"] == {"m": 1, "p": 3}
+    (_, second) = read_mjcf(text(KEYED, KEYS), actuators=False).keyframes
+    assert "controls" not in second.start()
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ('<keyframe><key name="k" qpos="1 2"/></keyframe>', "'k': qpos has 2 numbers, expected 6 as the model has"),
+        ('<keyframe><key name="k" ctrl="1 2"/></keyframe>', "'k': ctrl has 2 numbers, expected 0"),
+        ('<keyframe><key name="k" qpos="1 2 0 0 0 0"/></keyframe>', "the quaternion of joint 'ball' is 0"),
+        ('<keyframe><key name="k"/><key name="k"/></keyframe>', "Keyframe 'k' exists twice"),
+        ('<keyframe><key qops="k"/></keyframe>', "qops"),
+        ('<tendon><spatial><site site="s"/><geom geom="g"/></spatial></tendon>', "geom 'g' is not between two sites"),
+        (
+            '<tendon><spatial><site site="s"/><geom geom="h"/><site site="s"/></spatial></tendon>',
+            "geom is 'h', expected a geom of the file.",
+        ),
+        (
+            '<tendon><spatial><site site="s"/><geom geom="cube"/><site site="s"/></spatial></tendon>',
+            "geom 'cube' is a box, expected a sphere or a cylinder.",
+        ),
+        ('<equality><tendon tendon1="sun"/></equality>', "tendon1 is 'sun', expected a tendon of the file."),
+    ],
+)
+def test_keyframes_and_equalities_that_cannot_be(rest, said):
+    assert said in refused("", rest + TENDON.format(""))
+
+
+def test_keyframes_of_nothing_are_refused():
+    build = ph.Builder("bare")
+    build.body("a", joint=ph.revolute("z", name="a"), mass=1, inertia=(1, 1, 1))
+    build.keyframe("k", q={"b": 1}, u={"a_dot": 2}, controls={"M": 1})
+    with pytest.raises(ModelError) as caught:
+        build.build()
+    assert "Keyframe 'k': there is no coordinate 'b'" in str(caught.value)
+    assert "Keyframe 'k': there is no actuator 'M'" in str(caught.value)
+    with pytest.raises(ModelError, match="Keyframe 'k': has w, expected numbers"):
+        build.keyframe("k", q={"a": ph.symbol("w")})
 
 
 def test_what_a_joint_bears_limits_its_one_actuator():

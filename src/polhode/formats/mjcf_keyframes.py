@@ -1,0 +1,104 @@
+"""MJCF keyframes: qpos, qvel, act and ctrl, in the order of the file, as values by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polhode.graph import vector
+from polhode.model import Builder, Faults, Joint
+from polhode.model.errors import fault
+from polhode.spatial import quaternion_rotation
+
+from .mjcf_targets import Targets
+from .xml import Element, number, numbers
+
+_MOCAP = ("mpos", "mquat")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driven:
+    """The actuators of a file, in its order: their names, None for one that is not read; and of their activations."""
+
+    actuators: tuple[str | None, ...] = ()
+    activations: tuple[str, ...] = ()
+
+
+def read_keyframes(root: Element, targets: Targets, driven: Driven | None, builder: Builder, faults: Faults) -> None:
+    """Hand every keyframe to the builder; without actuators (None), what it says of them is left out."""
+    found = [key for section in root.all("keyframe") for key in section.all("key")]
+    names = {key.get("name") for key in found}
+    for i, key in enumerate(found, 1):
+        name, k = key.get("name") or f"key {i}", 1
+        while key.get("name") is None and name in names:
+            name, k = f"key {i}.{k}", k + 1
+        with faults.caught():
+            _read(key, name, targets, driven, builder, faults)
+
+
+def _read(
+    key: Element, name: str, targets: Targets, driven: Driven | None, builder: Builder, faults: Faults
+) -> None:  # fmt: skip
+    what, joints = f"Keyframe {name!r}", list(targets.joints.values())
+    given: dict[str, dict[str, float]] = {"q": dict(targets.start)}
+    turns: dict[str, list[float]] = {}
+    if row := _row(key, "qpos", sum(joint.nq for joint in joints), what, faults):
+        given["q"] = {}
+        for joint in joints:
+            own, row = row[: joint.nq], row[joint.nq :]
+            turns[joint.name] = q = _coordinates(joint, own, what)
+            given["q"] |= dict(zip(joint.coordinates(), q, strict=True))
+    if row := _row(key, "qvel", sum(joint.nu for joint in joints), what, faults):
+        given["u"] = {}
+        for joint in joints:
+            own, row = row[: joint.nu], row[joint.nu :]
+            q = [given["q"][c] for c in joint.coordinates()]
+            given["u"] |= dict(zip(joint.speeds(), _speeds(joint, q, own), strict=True))
+    if driven is not None:
+        given |= _driven(key, driven, what, builder, faults)
+    if any(key.get(k) for k in _MOCAP):
+        builder.note(f"{what}: its {' and '.join(k for k in _MOCAP if key.get(k))} are not read.")
+    builder.keyframe(name, **given, time=number(key, "time", f"{what}: time", faults, 0))
+
+
+def _row(key: Element, field: str, many: int, what: str, faults: Faults) -> list[float]:
+    """The numbers of a field, none where there is no such field."""
+    if not (key.get(field) or "").strip():
+        return []
+    if (found := len((key.get(field) or "").split())) != many:
+        raise fault(f"{what}: {field} has {found} numbers, expected {many} as the model has them.")
+    return [float(x) for x in numbers(key, field, many, f"{what}: {field}", faults)]
+
+
+def _coordinates(joint: Joint, own: Sequence[float], what: str) -> list[float]:
+    """MuJoCo's values of a joint in our order, quaternions of length 1."""
+    if joint.nq == 1:
+        return [*own]
+    turn = own[3:] if joint.kind == "free" else own
+    size = math.hypot(*turn)
+    if size < 1e-15:
+        raise fault(f"{what}: the quaternion of joint {joint.name!r} is 0, expected one of length 1.")
+    unit = [x / size for x in turn]
+    return [*unit, *own[:3]] if joint.kind == "free" else unit
+
+
+def _speeds(joint: Joint, q: Sequence[float], own: Sequence[float]) -> list[float]:
+    """MuJoCo's speeds of a joint as ours: of a free one the velocity is in the axes of the body, after the turning."""
+    if joint.kind != "free":
+        return [*own]
+    return [*own[3:], *(float(e) for e in quaternion_rotation(*q[:4]).T @ vector(own[:3]))]
+
+
+def _driven(
+    key: Element, driven: Driven, what: str, builder: Builder, faults: Faults
+) -> dict[str, dict[str, float]]:  # fmt: skip
+    """Controls and activations by name."""
+    found: dict[str, dict[str, float]] = {}
+    if row := _row(key, "ctrl", len(driven.actuators), what, faults):
+        found["controls"] = {name: x for name, x in zip(driven.actuators, row, strict=True) if name is not None}
+    if None in driven.actuators and key.get("act"):
+        builder.note(f"{what}: its act is not read: not all actuators are.")
+    elif row := _row(key, "act", len(driven.activations), what, faults):
+        found["z"] = dict(zip(driven.activations, row, strict=True))
+    return found
