@@ -40,6 +40,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
     """
     v = w.places[0]
     n, jumped, run.event = v.rows + v.guards, 0, 0
+    w.real[v.tolerance] = run.atol
     value, rate = part(w.real, v.value0, n), part(w.real, v.rate0, n)
     fresh = bool(v.fresh)
     if fresh:

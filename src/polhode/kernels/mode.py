@@ -37,6 +37,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
     # loads of rows with a law, and what bounds them, in the stages of a step; the largest that each carried in a mode
     "loads": ("18", "rows"), "bounds": ("18", "rows"), "heft": ("rows",),
+    # that of the run, for states
+    "tolerance": ("1",),
     # what rounding of the state makes of guards
     "noise": ("guards",),
     # the same where the step ends, and at a place in between

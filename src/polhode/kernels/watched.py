@@ -25,6 +25,7 @@ from .views import part
 
 NARROW = 1e-11  # of the size that a row is measured by, and of that in a second: this far below 0 is nothing yet
 WEAK = 1e-10  # the same of reactions, of the largest there is
+ERRORS = 10.0  # of the tolerance of a run: what errors may make of a slide in space that just began
 NEVER = np.inf
 
 
@@ -108,6 +109,8 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
             value[i] = 0.0
             for k in range(i, i + size[i]):
                 value[i] += psi[k] * slip[k]
+            if size[i] > 1:  # a direction that starts from 0 turns as errors make it
+                least[i] = max(least[i], ERRORS * w.real[v.tolerance])
         elif cause and forces:
             least[i] = WEAK * most
             if cause == OPENED:
