@@ -78,6 +78,7 @@ class _Reader:
         joints = [body.joint for body in builder.bodies]
         self.variables = {"t", *(name for joint in joints for name in (*joint.coordinates(), *joint.speeds()))}
         self.still: list[str] = []
+        self.names = {name for joint in joints for name in joint.speeds()}
         self.speeds = {joint.name: joint.speeds() for joint in joints if joint.nu}
 
     def add(self, element: Element, kind: str) -> None:
@@ -116,9 +117,11 @@ class _Reader:
         return _End(name, reduction)
 
     def unique(self, wanted: str) -> str:
-        """A name that is no other actuator's, and whose control is no variable of a joint."""
+        """A name that is no other actuator's and no speed's, and whose control is no variable of a joint."""
         name, k = wanted, 1
-        while name in self.taken or (name in self.wanted and k > 1) or CONTROL.format(name) in self.variables:
+        while (
+            name in self.taken | self.names or (name in self.wanted and k > 1) or CONTROL.format(name) in self.variables
+        ):
             k += 1
             name = f"{wanted}{k}"
         if name != wanted:

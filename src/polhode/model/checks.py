@@ -45,6 +45,13 @@ def check_names(model: Model, faults: Faults) -> None:
                 faults.add(f"{kind} {name!r} exists {times} times, expected once. Rename all but one.")
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
+    speeds = {name for body in model.bodies for name in body.joint.speeds()}
+    for actuator in model.actuators:
+        if actuator.name in speeds:
+            faults.add(
+                f"{actuator.what}: that name is a speed's, so tau={{{actuator.name!r}: ...}} could mean either. "
+                "Rename the actuator, or the motor that it belongs to."
+            )
     if TIME.value in kinds["Variable"]:
         faults.add("Variable 't': that name belongs to time. Rename the coordinate, speed or state.")
 

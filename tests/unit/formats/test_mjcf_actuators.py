@@ -86,6 +86,16 @@ def test_a_name_whose_control_is_a_variable_of_a_joint_is_changed():
     assert "Actuator 'm' is called 'm2' here" in str(model.report())
 
 
+def test_a_name_that_is_a_speed_is_changed():
+    model = read('<motor name="j_dot" joint="j" gear="3" ctrlrange="-1 1"/><motor name="j_dot2" joint="k"/>')
+    assert [a.name for a in model.actuators] == ["j_dot3", "j_dot2"]
+    assert "Actuator 'j_dot' is called 'j_dot3' here" in str(model.report())
+    dyn = ph.formulate(model).compile()
+    expected = dyn.forward_dynamics(model.neutral(), np.zeros(5), np.zeros(5), controls={"j_dot3": 10.0})
+    run = ph.simulate(dyn, t_end=1e-3, controls={"j_dot3": 10.0})
+    assert np.allclose(run.u[-1] / 1e-3, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_tendons_are_sums_of_coordinates_with_springs_and_dampers():
     model = read('<motor name="m" tendon="sum" gear="3"/>', TENDON.format('stiffness="5" damping="2"'))
     assert model.actuators[0].along == (("j_dot", 6), ("k_dot", -3))

@@ -41,6 +41,12 @@ def test_an_old_one_has_its_type_and_reduction_outside():
     assert found(f"{old}<mechanicalReduction>-79.25</mechanicalReduction></transmission>") == {"m": {"j1_dot": -79.25}}
 
 
+def test_a_name_that_is_a_speed_is_changed():
+    model = read(transmission("SimpleTransmission", end("joint", "j1"), end("actuator", "j2_dot")))
+    assert [a.name for a in model.actuators] == ["j2_dot2"]
+    assert "Actuator 'j2_dot' is called 'j2_dot2' here: that name is another's." in model.notes
+
+
 ACTUATORS = end("actuator", "m2", 7, "actuator2") + end("actuator", "m1", 5, "actuator1")
 JOINTS = end("joint", "j2", 3, "joint2") + end("joint", "j1", 2, "joint1")
 

@@ -1,0 +1,90 @@
+"""Actuators and motors: names, controls and limits that mean one thing in every call, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+
+def sled():
+    build = ph.Builder("sled", gravity=(0, 0, 0))
+    build.body("sled", joint=ph.prismatic("x", name="x"), mass=2)
+    return build
+
+
+def arm(**motor):
+    """A base that tilts, an arm on it, and a motor that turns the arm."""
+    build = ph.Builder("arm", gravity=(0, 0, 0))
+    build.body("base", joint=ph.revolute("x", name="tilt"), mass=1, inertia=(1, 1, 1))
+    build.body("arm", parent="base", joint=ph.revolute("z", name="elbow"), mass=1, inertia=(1, 1, 0.5))
+    build.motor("M", on="base", inertia=0.1, **motor)
+    return build
+
+
+# names
+
+
+@pytest.mark.parametrize("add", [
+    lambda build: build.actuator("x_dot", {"x_dot": 5}),
+    lambda build: build.motor("x_dot", ratio=5).drives({"x": 1}),
+])  # fmt: skip
+def test_an_actuator_has_not_the_name_of_a_speed(add):
+    build = sled()
+    add(build)
+    with pytest.raises(ph.ModelError, match=r"Actuator 'x_dot': that name is a speed's.*Rename the actuator"):
+        build.build()
+
+
+def test_speeds_of_the_analyst_have_not_the_name_of_an_actuator():
+    build = sled()
+    build.actuator("jet", {"x_dot": 5})
+    with pytest.raises(ValueError, match="Speed 'jet': that name belongs to an actuator"):
+        ph.formulate(build.build(), speeds={"jet": 2 * ph.symbol("x_dot")})
+
+
+def test_rates_of_lagrange_leave_the_name_of_an_actuator_alone():
+    build = ph.Builder("top", gravity=(0, 0, 0))
+    build.body("top", joint=ph.spherical(name="s"), mass=1, inertia=(1, 2, 3))
+    build.actuator("s_x_dot", {"s_wx": 5})
+    dyn = ph.formulate(build.build(), "lagrange").compile()
+    assert [str(u) for u in dyn.equations.u] == ["s_x_rate", "s_y_dot", "s_z_dot"]
+    expected = dyn.forward_dynamics(np.zeros(3), np.zeros(3), np.zeros(3), controls={"s_x_dot": 1.0})
+    assert expected[0] == pytest.approx(5.0)
+    run = ph.simulate(dyn, t_end=1e-3, controls={"s_x_dot": 1.0})
+    assert np.allclose(run.u[-1] / 1e-3, expected, rtol=1e-6, atol=1e-6)
+
+
+# controls
+
+
+@pytest.mark.parametrize("tau", [0.5, "0.5*t"])
+@pytest.mark.parametrize("controls", [{"jet": 1.0}, {"jet": "1 + t"}, [1.0]])
+def test_a_control_is_given_once(tau, controls):
+    build = sled()
+    build.actuator("jet", {"x_dot": 1})
+    dyn = ph.formulate(build.build()).compile()
+    with pytest.raises(ValueError, match="The control of 'jet' is given in tau= and in controls=, expected it once"):
+        ph.simulate(dyn, t_end=1.0, tau={"jet": tau}, controls=controls)
+    run = ph.simulate(dyn, t_end=1.0, tau={"x_dot": 1.0}, controls=controls)
+    assert run["jet_control"][0] == 1.0
+    assert run["tau_x_dot"][0] == 1.0
+
+
+# transmissions that are embedded, and the same model without its constraints
+
+
+def test_equations_without_constraints_have_no_transmissions_to_embed():
+    model = arm(drives={"elbow": 1}, ratio=10).build()
+    bare = ph.formulate(replace(model, constraints=()), "quasicoordinate")
+    assert [str(u) for u in bare.u] == list(model.speeds)
+
+
+def test_what_a_step_costs_needs_the_speeds_of_joints():
+    model = arm(drives={"elbow": 1}, ratio=10).build()
+    with pytest.raises(ValueError, match=r"Use formulate\(model, 'quasicoordinate', embed=False\), without speeds="):
+        ph.formulate(model, "quasicoordinate").compile().automaton()
+    found = ph.formulate(model, "quasicoordinate", embed=False).compile().automaton()
+    assert sorted(len(mode.independent) for mode in found.modes) == [2, 3]  # engaged, and released
+    assert all(mode.program is not None for mode in found.modes)
