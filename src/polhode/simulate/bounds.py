@@ -7,7 +7,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.graph import const, free_symbols, symbol
 from polhode.model import Faults
-from polhode.model.model import with_values
+from polhode.model.elements import with_values
 
 
 def check_bounds(dynamics: Dynamics, p: np.ndarray) -> None:

@@ -72,6 +72,32 @@ def test_a_control_is_given_once(tau, controls):
     assert run["tau_x_dot"][0] == 1.0
 
 
+def add_actuator(build, control):
+    build.actuator("b", {"x_dot": 1}, force=control + ph.symbol("b_control"))
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        add_actuator,
+        lambda build, control: build.force("x_dot", control),
+        lambda build, control: build.wrench("sled", force=(control, 0, 0)),
+        lambda build, control: build.actuator("b", {"x_dot": control}, force=1),
+    ],
+)
+def test_a_control_is_within_its_limits_wherever_it_stands(add):
+    """(a + a) / 2 for a limited to 1; the work of tau in the audit closes the balance."""
+    build = sled()
+    build.actuator("a", {"x_dot": 1}, upper=1.0)
+    add(build, ph.symbol("a_control"))
+    dyn = ph.formulate(build.build()).compile()
+    assert dyn.forward_dynamics([0], [0], [0], controls={"a": 10.0}) == pytest.approx([1.0])
+    run = ph.simulate(dyn, t_end=1.0, controls={"a": 10.0})
+    assert run.u[-1] == pytest.approx([1.0])
+    assert run["a_control"][-1] == 10.0
+    assert abs(run.energy_drift).max() < 1e-12
+
+
 # transmissions that are embedded, and the same model without its constraints
 
 
