@@ -10,6 +10,7 @@ current; all formulations have these. "quasicoordinate" embeds the transmissions
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -168,7 +169,11 @@ def resolved(motor: Motor, joints: list[Joint]) -> Motor:
                         f"{', '.join(many.speeds())}."
                     )
                 raise fault(f"{motor.what}: there is no joint or speed {name!r}. {closest(name, [*single, *speeds])}")
-        return tuple((single.get(name, name) if name not in speeds else name, e) for name, e in pairs)
+        found = tuple((single.get(name, name) if name not in speeds else name, e) for name, e in pairs)
+        for name, times in Counter(name for name, _ in found).items():
+            if times > 1:
+                raise fault(f"{motor.what}: turns {name!r} {times} times, expected once. Leave out all but one.")
+        return found
 
     found = replace(motor, drives=known(motor.drives), sums=known(motor.sums))
     if wrong := list(found.faults()):

@@ -47,6 +47,15 @@ def test_a_name_that_is_a_speed_is_changed():
     assert "Actuator 'j2_dot' is called 'j2_dot2' here: that name is another's." in model.notes
 
 
+def test_a_joint_that_is_missing_or_named_twice_is_told():
+    unknown = read(transmission("SimpleTransmission", end("joint", "nobody"), end("actuator", "m")))
+    assert "Transmission 't' is not read: there is no joint 'nobody'." in unknown.notes
+    twice = [end("joint", "j1", 2), end("joint", "j1", 3), end("actuator", "m1"), end("actuator", "m2")]
+    model = read(transmission("DifferentialTransmission", *twice))
+    assert "Transmission 't' is not read: it has the joint 'j1' twice, expected two joints." in model.notes
+    assert (*unknown.actuators, *model.actuators) == ()
+
+
 ACTUATORS = end("actuator", "m2", 7, "actuator2") + end("actuator", "m1", 5, "actuator1")
 JOINTS = end("joint", "j2", 3, "joint2") + end("joint", "j1", 2, "joint1")
 
@@ -83,8 +92,10 @@ def test_joints_are_what_ros_control_says_where_actuators_turn():
         ),
         (transmission("SimpleTransmission", end("joint", "j1")), "'t' is not read: it has 1 joints and 0 actuators"),
         (
-            transmission("SimpleTransmission", end("joint", "x"), end("actuator", "m")),
-            "Transmissions of 'x' are not read",
+            link("d")
+            + joint("x", "c", "d", "fixed")
+            + transmission("SimpleTransmission", end("joint", "x"), end("actuator", "m")),
+            "Transmissions of 'x' are not read: these joints do not turn",
         ),
         (
             transmission("SimpleTransmission", end("joint", "j1"), end("actuator", "m", 0)),

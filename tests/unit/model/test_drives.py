@@ -114,3 +114,21 @@ def test_what_a_step_costs_needs_the_speeds_of_joints():
     found = ph.formulate(model, "quasicoordinate", embed=False).compile().automaton()
     assert sorted(len(mode.independent) for mode in found.modes) == [2, 3]  # engaged, and released
     assert all(mode.program is not None for mode in found.modes)
+
+
+# gears
+
+
+def test_gears_are_of_different_speeds():
+    build = sled()
+    with pytest.raises(ph.ModelError, match=r"has the speed 'x_dot' 2 times, expected 3 speeds"):
+        build.planetary("x_dot", "y_dot", "x_dot", 20, 60)
+    with pytest.raises(ph.ModelError, match=r"has the speed 'x_dot' 2 times, expected 2 speeds"):
+        build.gear("x_dot", "x_dot", 2)
+
+
+def test_a_motor_sums_a_joint_up_once():
+    build = arm()
+    build.motor("N", inertia=1e-9).sums({"elbow": 1}).sums({"elbow": 2})
+    with pytest.raises(ph.ModelError, match="Motor 'N': turns 'elbow_dot' 2 times, expected once"):
+        build.build()
