@@ -60,6 +60,7 @@ class Motor(Element):
 
     table = "motor"
     positional = 1
+    depends = ": its numbers depend on {}, expected constants. A ratio that changes is a gear: build.gear(a, b, ratio)."
 
     name: str
     drives: tuple[tuple[str, Expr], ...] = fields.weights("constants")
@@ -86,6 +87,11 @@ class Motor(Element):
     def turns(self) -> bool:
         """Whether it has a rotor, which is a body."""
         return self.inertia != 0
+
+    @property
+    def joint(self) -> Joint:
+        """The joint of its rotor."""
+        return revolute(self.axis, name=self.name, damping=self.damping)
 
     @property
     def current(self) -> str:
@@ -219,11 +225,10 @@ def _rotor(motor: Motor, markers: Mapping[str, Marker]) -> Body:
     """The rotor: inertia about its axis alone."""
     a, at = motor.axis, markers.get(motor.on)
     about = matrix([[motor.inertia * x * y for y in a] for x in a])
-    joint = revolute(a, name=motor.name, damping=motor.damping)
     return Body(
         name=motor.name,
         parent=motor.on if at is None else at.body,
-        joint=joint,
+        joint=motor.joint,
         pose=Pose.identity() if at is None else at.pose,
         mass=as_expr(0),
         com=zeros(3),

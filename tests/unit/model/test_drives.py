@@ -116,6 +116,43 @@ def test_what_a_step_costs_needs_the_speeds_of_joints():
     assert all(mode.program is not None for mode in found.modes)
 
 
+# numbers of motors
+
+TILT = ph.symbol("tilt")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ratio": 2 + TILT**2, "stiffness": 10},
+        {"ratio": 2, "efficiency": 2 + TILT},
+        {"constant": 1 + TILT, "resistance": 1},
+        {"damping": ph.symbol("elbow_dot")},
+        {"inductance": 1 + ph.symbol("t"), "constant": 1, "resistance": 1},
+        {"upper": TILT},
+    ],
+)
+def test_numbers_of_a_motor_do_not_change(given):
+    with pytest.raises(ph.ModelError, match=r"Motor 'M': its numbers depend on (tilt|elbow_dot|t), expected constants"):
+        arm(drives={"elbow": 1}, **given).build()
+
+
+def test_what_a_motor_turns_by_does_not_change():
+    with pytest.raises(ph.ModelError, match="Motor 'M': its numbers depend on tilt, expected constants"):
+        arm(drives={"elbow": 1 + TILT}).build()
+
+
+def test_a_ratio_that_changes_is_a_gear():
+    """The remedy: u_elbow = u_M / n(tilt), so that the arm has a torque n and an inertia 0.5 + 0.1 n^2 at rest."""
+    build = arm()
+    build.gear("elbow_dot", "M_dot", 1 / (2 + TILT**2))
+    dyn = ph.formulate(build.build()).compile()
+    udot, _ = dyn.response([0.5, 0.0, 0.0], np.zeros(3), np.zeros(3), controls={"M": 1.0})
+    n = 2.25
+    place = list(dyn.equations.model.speeds).index("elbow_dot")
+    assert udot[place] == pytest.approx(n / (0.5 + 0.1 * n * n), rel=1e-12)
+
+
 # gears
 
 
