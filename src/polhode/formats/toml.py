@@ -28,6 +28,7 @@ from polhode.model.builder import GRAVITY
 from polhode.model.drives import CONTROL
 from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
+from polhode.model.motors import CURRENT
 from polhode.spatial import Inertia
 
 from .toml_elements import element_keys, read_element
@@ -96,7 +97,10 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        self._variables(build, _names(data.get("state")), _names(data.get("actuator")), _names(data.get("motor")))
+        motors = data.get("motor")
+        currents = [CURRENT.format(name) for name in _names(motors, "inductance")]
+        states = [*_names(data.get("state")), *currents]
+        self._variables(build, states, _names(data.get("actuator")), _names(motors))
         self._defined(data, "definitions")
         self._defined(data, "reliefs", ("x", "y"))
         for kind in ELEMENTS.values():
@@ -262,7 +266,9 @@ def _about_joints(part: Element) -> bool:
     return isinstance(part, Relation) or bool(part.uses("coordinate") or part.uses("speed"))
 
 
-def _names(tables: Any) -> list[str]:
-    """The names that tables give, whatever else is wrong with them."""
-    rows = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+def _names(tables: Any, having: str = "name") -> list[str]:
+    """The names that tables give, of those with a key, whatever else is wrong with them."""
+    rows = (
+        [table for table in tables if isinstance(table, dict) and having in table] if isinstance(tables, list) else []
+    )
     return [name for table in rows if isinstance(name := table.get("name"), str)]

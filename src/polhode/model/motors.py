@@ -33,6 +33,7 @@ from .switched import Clutch
 if TYPE_CHECKING:
     from .model import Model
 
+CURRENT = "{}_current"  # what the state of the current of a motor is called
 LINKS = ("gear", "clutch", "reversing clutch")
 
 
@@ -96,7 +97,7 @@ class Motor(Element):
     @property
     def current(self) -> str:
         """What the state of its current is called."""
-        return f"{self.name}_current"
+        return CURRENT.format(self.name)
 
     def row(self, speed: str) -> str:
         """What the constraint is called by which a speed turns with its shaft."""
@@ -156,8 +157,9 @@ class Parts:
     states: list[State] = field(default_factory=list)
 
     @property
-    def names(self) -> set[str]:
-        return {part.name for part in (*self.forces, *self.constraints, *self.states)}
+    def names(self) -> set[tuple[str, str]]:
+        """The tables and names of forces, constraints and states."""
+        return {(part.table, part.name) for part in (*self.forces, *self.constraints, *self.states)}
 
 
 def resolved(motor: Motor, joints: list[Joint]) -> Motor:

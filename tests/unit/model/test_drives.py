@@ -169,3 +169,28 @@ def test_a_motor_sums_a_joint_up_once():
     build.motor("N", inertia=1e-9).sums({"elbow": 1}).sums({"elbow": 2})
     with pytest.raises(ph.ModelError, match="Motor 'N': turns 'elbow_dot' 2 times, expected once"):
         build.build()
+
+
+# files
+
+
+@pytest.mark.parametrize("law", ["M_current", "M_dot", "M", "M_control"])
+def test_laws_of_what_motors_have_are_saved(law, tmp_path):
+    build = sled()
+    build.motor("M", constant=0.05, resistance=0.5, inductance=1e-3, inertia=1e-3, drives={"x": 1})
+    build.force("x_dot", -1e-3 * ph.symbol(law))
+    build.constraint(ph.symbol("x"), name="M", active=False)  # the actuator of the motor is called the same
+    model = build.build()
+    path = tmp_path / "fan.toml"
+    ph.save(model, path)
+    assert ph.load(path) == model
+
+
+def test_a_current_is_not_declared_again(tmp_path):
+    build = sled()
+    build.motor("M", constant=0.05, resistance=0.5, inductance=1e-3, inertia=1e-3, drives={"x": 1})
+    path = tmp_path / "fan.toml"
+    ph.save(build.build(), path)
+    path.write_text('symbols = ["M_current"]\n' + path.read_text())
+    with pytest.raises(ph.ModelError, match="State 'M_current': that name is taken by a symbol or constant"):
+        ph.load(path)
