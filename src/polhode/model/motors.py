@@ -33,6 +33,7 @@ from .switched import Clutch
 if TYPE_CHECKING:
     from .model import Model
 
+PARALLEL = 1e-9  # how far the cosine between axes along which a cable runs may be from 1 or -1
 CURRENT = "{}_current"  # what the state of the current of a motor is called
 LINKS = ("gear", "clutch", "reversing clutch")
 
@@ -248,25 +249,36 @@ def _rate(motor: Motor, u: str, bodies: Sequence[Body], markers: Mapping[str, Ma
     if not motor.cable:
         return {u: as_expr(1)}
     known, hinge = {body.name: body for body in bodies}, next(body for body in bodies if u in body.joint.speeds())
-    on = markers[motor.on].body if motor.on in markers else motor.on
+    on = _host(markers[motor.on].body if motor.on in markers else motor.on, known)
     axis, found, body = _axis(motor, hinge), {u: as_expr(1)}, hinge
-    while body.parent != on:
+    for _ in bodies:
+        if _host(body.parent, known) == on:
+            return found
         axis = body.pose.R @ axis  # in the body before, at rest: hinges between turn about it
-        if body.parent == WORLD:
-            raise fault(
-                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
-                f"that carries {hinge.name!r}."
-            )
+        if body.parent not in known:
+            break
         body = known[body.parent]
         if body.joint.nu:
             way = (axis @ _axis(motor, body)).number
-            if way is None or abs(abs(way) - 1) > 1e-9:
+            if way is None or abs(abs(way) - 1) > PARALLEL:
                 raise fault(
                     f"{motor.what}: a cable to {u!r} along {body.name!r}, whose axis is not parallel. Say by how much "
                     "each joint moves the cable: sums={...}."
                 )
             found[body.joint.speeds()[0]] = as_expr(1 if way > 0 else -1)
-    return found
+    raise fault(
+        f"{motor.what}: a cable from {motor.on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
+        f"that carries {hinge.name!r}."
+    )
+
+
+def _host(name: str, known: Mapping[str, Body]) -> str:
+    """What a body is welded to, through any number of welds: itself where it has a joint."""
+    for _ in known:
+        if name not in known or known[name].joint.nu:
+            break
+        name = known[name].parent
+    return name
 
 
 def _axis(motor: Motor, body: Body) -> Matrix:
