@@ -179,6 +179,7 @@ def test_what_a_joint_bears_limits_its_one_actuator():
         ('<damper joint="j" kv="2"/>', "it is ctrllimited but has no ctrlrange"),
         ('<motor joint="j" ctrlrange="1 0"/>', "ctrlrange is '1 0', expected the smaller number first."),
         ('<muscle joint="j" lengthrange="0 1" lmin="2"/>', "expected range[0] < range[1] and lmin < 1 < lmax"),
+        ('<muscle site="s" lengthrange="0 1"/>', "<actuator> <muscle> on line 5: unknown attribute 'site'."),
         ('<motor cranksite="s" slidersite="fixed"/>', "cranklength is 0, expected more than 0."),
         ('<motor class="x" joint="j"/>', "default class 'x' does not exist."),
         ('<motor name="m" joint="j"/><motor name="m" joint="k"/>', "Force 'm' exists 2 times"),
@@ -190,6 +191,11 @@ def test_what_is_wrong_is_one_clear_message(actuator, said):
 
 DRIVEN = """<motor name="m" joint="j" gear="50" ctrlrange="-1 1"/><muscle tendon="sum" lengthrange="-3 2"/>
   <position name="p" joint="ball" gear="0 1 1" kp="3" timeconst="0.1"/>"""
+
+
+def test_a_tendon_has_a_joint_once():
+    twice = '<tendon><fixed name="sum"><joint joint="j" coef="2"/><joint joint="j" coef="3"/></fixed></tendon>'
+    assert "Tendon 'sum': has joint 'j' twice, expected it once." in refused("", twice)
 
 
 def test_a_driven_machine_is_the_same_after_toml():
