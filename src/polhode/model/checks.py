@@ -114,6 +114,9 @@ def check_references(model: Model, faults: Faults) -> None:
             faults.add(f"{part.what} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
         for text in (*part.missing(known), *part.faults()):
             faults.add(text)
+    for motor in model.motors:
+        for text in motor.faults():
+            faults.add(text)
     for name, times in Counter(c.coordinate for c in model.switchable if isinstance(c, Stop)).items():
         if times > 1:
             faults.add(

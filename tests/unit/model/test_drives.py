@@ -137,6 +137,15 @@ def test_numbers_of_a_motor_do_not_change(given):
         arm(drives={"elbow": 1}, **given).build()
 
 
+def test_an_efficiency_that_is_a_parameter_is_at_most_1():
+    model = arm(drives={"elbow": 1}, efficiency=ph.symbol("eta")).build()
+    with pytest.raises(ph.ModelError, match="Motor 'M': efficiency is 2, expected a number from 0 to 1"):
+        model.substituted({"eta": 2})
+    dyn = ph.formulate(model).compile()
+    with pytest.raises(ph.ModelError, match="With eta = 2: Motor 'M': efficiency is 2, expected a number from 0 to 1"):
+        ph.simulate(dyn, t_end=1.0, p={"eta": 2.0})
+
+
 def test_what_a_motor_turns_by_does_not_change():
     with pytest.raises(ph.ModelError, match="Motor 'M': its numbers depend on tilt, expected constants"):
         arm(drives={"elbow": 1 + TILT}).build()
