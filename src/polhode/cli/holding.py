@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polhode.model import Model
+from polhode.model import Constraint, Model
 
 if TYPE_CHECKING:
     from polhode.equations import Equations
@@ -21,29 +22,32 @@ def names_of(model: Model) -> list[str]:
     return [c.name for c in model.holding]
 
 
-def listed(model: Model) -> str:
+def listed(holding: Iterable[Constraint]) -> str:
     """Couplings and constraints that hold, in a line."""
-    return _line([f"{c.name!r} ({c.described()}; {c.rows} equation{'s' * (c.rows > 1)})" for c in model.holding])
+    return _line([f"{c.name!r} ({c.described()}; {c.rows} equation{'s' * (c.rows > 1)})" for c in holding])
 
 
 def _line(every: list[str]) -> str:
     return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")
 
 
-def statement(model: Model, whole: Model, consequence: str, moves: bool = False) -> str:
+def statement(eq: Equations, whole: Model, consequence: str, moves: bool = False) -> str:
     """Say what holds in a result, and what was left out of it; nothing for a model without constraints.
 
-    model       : what the result is of
+    eq          : what the result is of
     whole       : the model of the file
-    consequence : what follows from it where constraints hold
+    consequence : what follows from it where rows of constraints hold
     moves       : of a simulation, from which what comes and goes is not left out
     """
-    said = []
+    said, model, inside = [], eq.model, eq.kinematics.embedded
+    rows, kept = ([c for c in model.holding if (c.name in inside) is way] for way in (False, True))
     gone = [c for c in whole.switchable if c not in model.switchable] if moves else list(whole.candidates)
-    if names_of(model):
-        said.append(f"Holding {listed(model)}. {consequence}")
-    elif names_of(whole):
-        said.append(f"Left out by --bare: {listed(whole)}. This is the bare tree.")
+    if rows:
+        said.append(f"Holding {listed(rows)}. {consequence}")
+    if kept:
+        said.append(f"Embedded {listed(kept)}: the speeds keep {'it' if len(kept) == 1 else 'them'}, without rows.")
+    if names_of(whole) and not names_of(model):
+        said.append(f"Left out by --bare: {listed(whole.holding)}. This is the bare tree.")
         gone = [c for c in gone if not c.holds]
     if gone:
         why = "by --bare" if moves else "for it comes and goes in simulations"
@@ -51,11 +55,14 @@ def statement(model: Model, whole: Model, consequence: str, moves: bool = False)
     return " ".join(said)
 
 
-def constraint_lists(model: Model, whole: Model) -> dict[str, list[str]]:
-    """The same for programs: what holds, what --bare left out, and what comes and goes in simulations alone."""
+def constraint_lists(eq: Equations, whole: Model) -> dict[str, list[str]]:
+    """The same for programs: what holds, what of it is embedded in the speeds, what --bare left out, and what comes and
+    goes in simulations alone."""
+    model = eq.model
     inside = {c.name for c in model.switchable}
     return {
         "holds": names_of(model),
+        "embedded": [name for name in names_of(model) if name in eq.kinematics.embedded],
         "left_out": [c.name for c in whole.switchable if c.name not in inside],
         "comes_and_goes": [c.name for c in model.candidates],
     }

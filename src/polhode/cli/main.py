@@ -286,9 +286,9 @@ def simulate(
         print(said, file=sys.stderr)
     written = write(found, asked)
     if source.as_json:
-        _print(summary(found, written) | constraint_lists(equations.model, whole))
+        _print(summary(found, written) | constraint_lists(equations, whole))
     else:
-        said = statement(equations.model, whole, "Residuals are below.", moves=True)
+        said = statement(equations, whole, "Residuals are below.", moves=True)
         happened = f"Events\n{found.events}" if any(event.what for event in found.events) else ""
         parts = [str(found.outcome), said, happened, str(found.audit())]
         print(for_shell("\n\n".join(part for part in parts if part)))

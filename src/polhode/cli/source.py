@@ -22,7 +22,7 @@ def source_text(eq: Equations, whole: Model, kind: str, output: Path | None) -> 
     """The equations in C or Python, or the names of the files they were written to."""
     from polhode.equations.source import c_source, python_source
 
-    said = statement(eq.model, whole, SOLVED[kind])
+    said = statement(eq, whole, SOLVED[kind])
     if kind == "python":
         module = python_source(eq, note=said)
         if output is None:

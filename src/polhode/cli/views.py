@@ -88,13 +88,13 @@ def equations_text(equations: Equations, whole: Model, kind: str, simplify: bool
         raise ValueError("--simplify goes with --to text or --to latex.")
     if kind == "latex":
         written = equations.latex(simplify=simplify)
-        if said := statement(equations.model, whole, ROWS):
+        if said := statement(equations, whole, ROWS):
             written = f"% {said}\n{written}"
     elif kind == "json":
-        data = _equations_data(equations) | constraint_lists(equations.model, whole)
+        data = _equations_data(equations) | constraint_lists(equations, whole)
         written = json.dumps(data, indent=2, ensure_ascii=False)
     else:
-        written = _plain(equations, simplify, statement(equations.model, whole, ROWS))
+        written = _plain(equations, simplify, statement(equations, whole, ROWS))
     if output is None:
         return written
     output.write_text(written + "\n", encoding="utf-8")
@@ -188,13 +188,13 @@ def evaluated(
     given |= dict(zip(eq.controls, tau[nu:], strict=True))
     parts = {"mass_matrix": eq.M, "bias": eq.c, "forces": eq.Q}
     found: dict[str, Any] = {name: evaluate(part, given).tolist() for name, part in parts.items()}
-    if names_of(eq.model):
+    if len(eq.constraints):
         found["udot"], found["constraints"] = rows_at(eq, q, u, tau, t, z)
     else:
         given |= dict(zip(drive, tau, strict=True))
         found["udot"] = evaluate(accelerations(eq, drive[:nu]), given).tolist()
-    found |= constraint_lists(eq.model, whole)
-    found["statement"] = statement(eq.model, whole, "udot is that of the machine with them.")
+    found |= constraint_lists(eq, whole)
+    found["statement"] = statement(eq, whole, "udot is that of the machine with them.")
     found["qdot"] = evaluate(eq.kinematics.q_dot, given).tolist()
     found["kinetic"], found["potential"] = evaluate([eq.kinetic, eq.potential], given)
     if z:
@@ -230,7 +230,7 @@ def model_text(model: Model) -> str:
         shown = "" if bounds == [None, None] else f"  {' to '.join('' if b is None else f'{b:g}' for b in bounds)}"
         lines.append(f"  {name}{shown}")
     lines += ["speeds", *(f"  {name}" for name in model.speeds)]
-    lines += ["", f"Constraints: {listed(model)}. {HOLDS}"] if names_of(model) else []
+    lines += ["", f"Constraints: {listed(model.holding)}. {HOLDS}"] if names_of(model) else []
     lines += switchable_text(model)
     findings = [for_shell(text) for text in model.report().findings]
     return "\n".join([*lines, *(["", "Worth knowing:"] if findings else []), *(f"  - {f}" for f in findings)])

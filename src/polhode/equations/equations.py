@@ -169,15 +169,15 @@ class Equations:
     @cached_property
     def actuator_power(self) -> Expr:
         """Power of the actuators: the force of each by the rate that it acts along."""
-        kin, total = self.kinematics, as_expr(0)
+        kin, total, within = self.kinematics, as_expr(0), self.model.limited_controls
         for actuator in self.model.actuators:
             rate = as_expr(0)
             for speed, share in actuator.along:
-                rate = rate + share * kin.named_speed(speed)
+                rate = rate + substitute(share, within) * kin.named_speed(speed)
             if actuator.marker is not None:
                 V = kin.velocity(actuator.marker, "marker")
                 rate = rate + actuator.push @ V.v + actuator.twist @ V.w
-            total = total + substitute(actuator.value, kin.quasi) * substitute(rate, kin.quasi)
+            total = total + substitute(actuator.value(within), kin.quasi) * substitute(rate, kin.quasi)
         return total
 
     @cached_property

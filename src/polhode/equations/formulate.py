@@ -75,6 +75,9 @@ def formulate(
         if speeds != "suggested":
             raise ValueError(f'speeds={speeds!r:.60}: expected names with expressions, or "suggested".')
         speeds = suggest_speeds(model).speeds
+    for name in map(str, speeds) if isinstance(speeds, Mapping) else ():
+        if any(name == actuator.name for actuator in model.actuators):
+            raise ValueError(f"Speed {name!r}: that name belongs to an actuator. Choose another.")
     if embed is None:
         trains = method == "quasicoordinate" and speeds is None and independent is None
         embed, independent = driven(model) if trains else (False, independent)
@@ -91,9 +94,12 @@ def formulate(
 def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
     """The transmissions of motors that always hold, and the speeds that stay where they are embedded: those of rotors.
 
+    A model without its constraints, as the parts of an automaton and `derive --bare` have it, has no transmissions.
+
     Reference: [NelsonQuinn, eq. 40, 48].
     """
-    rows = [row for motor in model.motors for row in motor.determined().items()]
+    known = {c.name for c in model.constraints}
+    rows = [row for motor in model.motors for row in motor.determined().items() if row[0] in known]
     names, turned = [name for name, _ in rows], {speed for _, speed in rows}
     if not names or len(turned) < len(names):  # a joint that two motors turn: chosen by its numbers
         return names or False, None

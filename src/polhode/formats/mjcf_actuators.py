@@ -70,6 +70,7 @@ class ActuatorReader:
         self.groups = {word for option in options for word in (option.get("actuatorgroupdisable") or "").split()}
         joints = [body.joint for body in builder.bodies]
         self.variables = {"t", *(name for joint in joints for name in (*joint.coordinates(), *joint.speeds()))}
+        self.speeds = {name for joint in joints for name in joint.speeds()}
         self.names = {e.get("name") for section in root.all("actuator") for e in section.children}
         self.notes: dict[str, list[str]] = {}
 
@@ -128,17 +129,17 @@ class ActuatorReader:
         return [made]
 
     def named(self, element: Element, target: str) -> str:
-        """Its name, or one of what it moves; another where its control or activation would be a variable of a joint."""
+        """Its name, or one of what it moves; another where that is a speed, or its control or activation a variable."""
         wanted = element.get("name") or f"{target}_{element.tag}"
         name, k = wanted, 1
-        taken = self.names if element.get("name") is None else set()
+        taken = self.speeds if element.get("name") else self.speeds | self.names
         while name in taken or {CONTROL.format(name), ACTIVATION.format(name)} & self.variables:
             k += 1
-            name = f"{wanted}{k}"
+            name, taken = f"{wanted}{k}", self.speeds | self.names
         self.names.add(name)
         self.variables |= {CONTROL.format(name), ACTIVATION.format(name)} if element.get("name") is None else set()
         if element.get("name") not in (None, name):
-            self.builder.note(f"Actuator {wanted!r} is called {name!r} here: its control would be another's variable.")
+            self.builder.note(f"Actuator {wanted!r} is called {name!r} here: that name, or its control, is another's.")
         return name
 
     def require_read(self, drive: Drive, key: str) -> None:

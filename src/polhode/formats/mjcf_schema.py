@@ -69,7 +69,11 @@ ATTRIBUTES = {
     tag: tuple(sorted({*text.replace("|", " ").split(), *(_PLACE if tag in _PLACED else ())}))
     for tag, text in _PLAIN.items()
 }
-ACTUATOR = {tag: tuple(sorted({*_DRIVEN.split(), *own.split()})) for tag, own in _OWN.items()}
+_NOT_AT_SITES = ("muscle",)
+ACTUATOR = {
+    tag: tuple(sorted({*_DRIVEN.split(), *own.split()} - ({"site", "refsite"} if tag in _NOT_AT_SITES else set())))
+    for tag, own in _OWN.items()
+}
 _NOT_READ = ("orientation", "pid", "adhesion", "dcmotor", "plugin")  # actuators
 
 

@@ -84,6 +84,8 @@ def _path(element: Element, what: str, targets: Targets, faults: Faults) -> Tran
             name = inside.get("joint") or ""
             if targets.joint(name, what).nq != 1:
                 raise fault(f"{what}: joint {name!r:.60} is no hinge or slide, expected those only.")
+            if any(name == other for other, _ in weights):
+                raise fault(f"{what}: has joint {name!r:.60} twice, expected it once. Add its coefs up.")
             weights.append((name, number(inside, "coef", f"{what}: coef of {name!r}", faults)))
         return of_coordinates(targets.joints, weights)
     branches: list[tuple[Number, list[Place | Around]]] = [(1, [])]

@@ -28,6 +28,7 @@ from polhode.model.builder import GRAVITY
 from polhode.model.drives import CONTROL
 from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
+from polhode.model.motors import CURRENT
 from polhode.model.stages import shaft_name
 from polhode.spatial import Inertia
 
@@ -97,8 +98,10 @@ class _Reader(Values):
             self._body(build, table, i)
         for i, table in enumerate(self._tables(data, "marker")):
             self._marker(build, table, i)
-        states, actuators, motors = (_names(data.get(key)) for key in ("state", "actuator", "motor"))
-        self._variables(build, states, actuators, motors, _turning(data.get("motor")))
+        motors = data.get("motor")
+        currents = [CURRENT.format(name) for name in _names(motors, "inductance")]
+        states, actuators = [*_names(data.get("state")), *currents], _names(data.get("actuator"))
+        self._variables(build, states, actuators, _names(motors), _turning(motors))
         self._defined(data, "definitions")
         self._defined(data, "reliefs", ("x", "y"))
         for kind in ELEMENTS.values():
@@ -266,9 +269,11 @@ def _about_joints(part: Element) -> bool:
     return isinstance(part, Relation) or bool(part.uses("coordinate") or part.uses("speed"))
 
 
-def _names(tables: Any) -> list[str]:
-    """The names that tables give, whatever else is wrong with them."""
-    rows = [table for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
+def _names(tables: Any, having: str = "name") -> list[str]:
+    """The names that tables give, of those with a key, whatever else is wrong with them."""
+    rows = (
+        [table for table in tables if isinstance(table, dict) and having in table] if isinstance(tables, list) else []
+    )
     return [name for table in rows if isinstance(name := table.get("name"), str)]
 
 

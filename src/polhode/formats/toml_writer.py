@@ -90,27 +90,28 @@ class _Writer:
         blocks = [self._top()]
         if self.constants:
             blocks.append(self._definitions("constants", self.constants))
-        owned = self.owned
-        blocks += [self._table("body", self._body(body)) for body in model.bodies if body.name not in owned["body"]]
+        rotors, owned = {name for motor in model.motors for name, _ in motor.shafts()}, self.owned
+        blocks += [self._table("body", self._body(body)) for body in model.bodies if body.name not in rotors]
         blocks += [self._table("marker", self._marker(marker)) for marker in model.markers]
         if self.definitions:
             blocks.append(self._definitions("definitions", self.definitions))
         if self.reliefs:
             blocks.append(self._definitions("reliefs", self.reliefs))
         elements = (*model.states, *model.forces, *model.constraints)
-        blocks += [self._table(part.table, element_table(part)) for part in elements if part.name not in owned["part"]]
+        blocks += [
+            self._table(part.table, element_table(part)) for part in elements if (part.table, part.name) not in owned
+        ]
         blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]
         blocks += [self._table(key.table, element_table(key)) for key in model.keyframes]
         blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"
 
     @cached_property
-    def owned(self) -> dict[str, set[str]]:
-        """The names of bodies, and of other parts, that motors are short for."""
+    def owned(self) -> set[tuple[str, str]]:
+        """The tables and names of forces, constraints and states that motors are short for."""
         model = self.model
         markers = {m.name: m for m in model.markers}
-        parts = [expanded(motor, model.bodies, markers) for motor in model.motors]
-        return {"body": {b.name for p in parts for b in p.bodies}, "part": {n for p in parts for n in p.names}}
+        return {key for motor in model.motors for key in expanded(motor, model.bodies, markers).names}
 
     def _top(self) -> str:
         model = self.model
@@ -124,7 +125,7 @@ class _Writer:
         if model.notes:
             top["notes"] = list(model.notes)
         for key, parts in (("force_order", model.forces), ("constraint_order", model.constraints)):
-            said = [part for part in parts if part.name not in self.owned["part"]]
+            said = [part for part in parts if (part.table, part.name) not in self.owned]
             places = [list(ELEMENTS).index(part.table) for part in said]
             if places != sorted(places):
                 top[key] = [part.name for part in said]

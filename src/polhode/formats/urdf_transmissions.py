@@ -37,7 +37,8 @@ class _End:
 def read_transmissions(root: Element, builder: Builder) -> None:
     """Add the actuators of every <transmission>; what is not read is noted."""
     names = {e.get("name") for transmission in root.all("transmission") for e in transmission.all("actuator")}
-    reader = _Reader(builder, {name for name in names if name})
+    joints = {name for joint in root.all("joint") if (name := joint.get("name"))}
+    reader = _Reader(builder, {name for name in names if name}, joints)
     others: Counter[str] = Counter()
     unread: Counter[str] = Counter()
     interfaces = 0
@@ -73,11 +74,12 @@ def _kind(element: Element) -> str:
 class _Reader:
     """Adds actuators to a builder."""
 
-    def __init__(self, builder: Builder, wanted: set[str]) -> None:
-        self.builder, self.wanted, self.taken = builder, wanted, set[str]()
+    def __init__(self, builder: Builder, wanted: set[str], known: set[str]) -> None:
+        self.builder, self.wanted, self.known, self.taken = builder, wanted, known, set[str]()
         joints = [body.joint for body in builder.bodies]
         self.variables = {"t", *(name for joint in joints for name in (*joint.coordinates(), *joint.speeds()))}
         self.still: list[str] = []
+        self.names = {name for joint in joints for name in joint.speeds()}
         self.speeds = {joint.name: joint.speeds() for joint in joints if joint.nu}
 
     def add(self, element: Element, kind: str) -> None:
@@ -88,6 +90,11 @@ class _Reader:
             raise _NotReadError(
                 f"it has {len(joints)} joints and {len(drives)} actuators, expected {KINDS[kind]} of each"
             )
+        for joint in joints:
+            if joint.name not in self.known:
+                raise _NotReadError(f"there is no joint {joint.name!r}")
+        if len({joint.name for joint in joints}) < len(joints):
+            raise _NotReadError(f"it has the joint {joints[0].name!r} twice, expected two joints")
         for joint in joints:
             if len(self.speeds.get(joint.name, ())) != 1:
                 self.still.append(joint.name)
@@ -116,9 +123,11 @@ class _Reader:
         return _End(name, reduction)
 
     def unique(self, wanted: str) -> str:
-        """A name that is no other actuator's, and whose control is no variable of a joint."""
+        """A name that is no other actuator's and no speed's, and whose control is no variable of a joint."""
         name, k = wanted, 1
-        while name in self.taken or (name in self.wanted and k > 1) or CONTROL.format(name) in self.variables:
+        while (
+            name in self.taken | self.names or (name in self.wanted and k > 1) or CONTROL.format(name) in self.variables
+        ):
             k += 1
             name = f"{wanted}{k}"
         if name != wanted:

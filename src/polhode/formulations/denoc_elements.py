@@ -174,12 +174,12 @@ def convective_matrix(kin: Kinematics) -> Matrix:
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
                     found[link.first + a][other.first + b] = block[a, b]
-        # armatures on speeds whose axes do not commute
-        for u, c in zip(link.speeds, link.part.structure, strict=False):
+        # armatures on speeds whose axes do not commute: -c_b[l, a] a_l u_l, skew in a and b
+        for b, c in enumerate(link.part.structure[: len(link.H)]):
             for a in range(len(link.H)):
-                for b, armature in enumerate(link.armature):
+                for l, (u, armature) in enumerate(zip(link.speeds, link.armature, strict=False)):
                     row, column = link.first + a, link.first + b
-                    found[row][column] = found[row][column] - u * c[b, a] * armature
+                    found[row][column] = found[row][column] - u * c[l, a] * armature
     return matrix(found) if n else zeros(0, 0)
 
 

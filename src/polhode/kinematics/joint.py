@@ -44,8 +44,8 @@ from polhode.model import (
     weld,
 )
 from polhode.model.algebra import columns, coordinates, rank, twists
+from polhode.model.elements import with_values
 from polhode.model.errors import closest
-from polhode.model.model import with_values
 from polhode.model.switches import Switch
 from polhode.model.welds import rigid_hosts, tied
 from polhode.spatial import Pose, Twist, axis_angle, quaternion_rates, quaternion_rotation
@@ -272,9 +272,10 @@ def _with_rest(bare: Model, model: Model, held: Mapping[Expr, Expr]) -> Model:
         else:
             notes.append(f"Constraint {c.name!r} is left out: everything it is about is held.")
     forces = [part for f in model.forces if (part := _on_what_moves(f, held)) is not None]
-    acting = tuple(with_values(f, held) for f in forces if tied(f, hosts) is None)
+    acting = tuple(f for f in forces if tied(f, hosts) is None)
     left = {a.control for a in acting if isinstance(a, Actuator)}
-    states = with_values(model.states, {**held, **{c: as_expr(0) for c in model.controls if c not in left}})
+    known = {**held, **{c: as_expr(0) for c in model.controls if c not in left}}
+    acting, states = with_values((acting, model.states), known)
     found = replace(bare, forces=acting, constraints=tuple(constraints), states=states, notes=tuple(notes))
     return replace(found, switches=_still(with_values(model.switches, held), found))
 

@@ -205,7 +205,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
     blocks = []
     quasi: dict[Expr, Expr] = {}
     taken = {*merged.coordinates, *merged.speeds, *(str(s.value) for s in merged.parameters)}
-    taken |= {state.name for state in merged.states}
+    taken |= {state.name for state in merged.states} | {actuator.name for actuator in model.actuators}
     for body in merged.bodies:
         joint = body.joint.split(taken) if rates else body.joint
         names = [symbol(name) for name in joint.coordinates()]

@@ -194,7 +194,7 @@ class Builder:
     def build(self) -> Model:
         """Check everything together and return the model."""
         faults = Faults()
-        joints = [body.joint for body in self.bodies]
+        joints = [body.joint for body in self.bodies] + [joint for motor in self.motors for joint in motor.joints]
         known = {
             "coordinate": dict.fromkeys(name for joint in joints for name in joint.coordinates()),
             "speed": dict.fromkeys(name for joint in joints for name in joint.speeds()),

@@ -45,6 +45,13 @@ def check_names(model: Model, faults: Faults) -> None:
                 faults.add(f"{kind} {name!r} exists {times} times, expected once. Rename all but one.")
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
+    speeds = {name for body in model.bodies for name in body.joint.speeds()}
+    for actuator in model.actuators:
+        if actuator.name in speeds:
+            faults.add(
+                f"{actuator.what}: that name is a speed's, so tau={{{actuator.name!r}: ...}} could mean either. "
+                "Rename the actuator, or the motor that it belongs to."
+            )
     if TIME.value in kinds["Variable"]:
         faults.add("Variable 't': that name belongs to time. Rename the coordinate, speed or state.")
 
@@ -106,6 +113,9 @@ def check_references(model: Model, faults: Faults) -> None:
             idle = "moves" if isinstance(part, Force) else "restricts"
             faults.add(f"{part.what} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
         for text in (*part.missing(known), *part.faults()):
+            faults.add(text)
+    for motor in model.motors:
+        for text in motor.faults():
             faults.add(text)
     for name, times in Counter(c.coordinate for c in model.switchable if isinstance(c, Stop)).items():
         if times > 1:

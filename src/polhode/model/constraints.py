@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polhode.graph import Expr, Matrix, as_expr, symbol
 
@@ -109,6 +109,10 @@ class Gear(Constraint):
     ends: tuple[str, str] = fields.speeds()
     ratio: Expr = fields.scalar(of="anything")
 
+    def faults(self) -> Iterator[str]:
+        yield from Constraint.faults(self)
+        yield from _repeated(self, self.ends)
+
     def stands_for(self) -> Constraint:
         a, b = map(symbol, self.ends)
         return Relation(name=self.name, value=a - self.ratio * b, active=self.active)
@@ -151,10 +155,20 @@ class Planetary(Constraint):
     sun_teeth: Expr = fields.scalar(above=0)
     ring_teeth: Expr = fields.scalar(above=0)
 
+    def faults(self) -> Iterator[str]:
+        yield from Constraint.faults(self)
+        yield from _repeated(self, (self.sun, self.ring, self.carrier))
+
     def stands_for(self) -> Constraint:
         s, r, c = map(symbol, (self.sun, self.ring, self.carrier))
         value = self.sun_teeth * s + self.ring_teeth * r - (self.sun_teeth + self.ring_teeth) * c
         return Relation(name=self.name, value=value, active=self.active)
+
+
+def _repeated(part: Constraint, speeds: Sequence[str]) -> Iterator[str]:
+    """Say which speed a gear has more than once."""
+    if again := next((name for name in speeds if speeds.count(name) > 1), None):
+        yield f"{part.what}: has the speed {again!r} {speeds.count(again)} times, expected {len(speeds)} speeds."
 
 
 @element

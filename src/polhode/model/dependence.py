@@ -22,7 +22,8 @@ def check_symbols(model: Model, faults: Faults) -> None:
     states = {symbol(state.name): state for state in model.states}
     controls = set(model.controls)
     variables = {symbol(name) for name in model.coordinates} | speeds | {TIME, *states} | controls
-    variables_of = _Dependence([*model.constants(), *model.laws()], variables)
+    of_motors = [e for motor in model.motors for e in motor.expressions()]
+    variables_of = _Dependence([*model.constants(), *model.laws(), *of_motors], variables)
     for body in model.bodies:
         for s in variables_of(body.quantities()):
             faults.add(
@@ -40,7 +41,7 @@ def check_symbols(model: Model, faults: Faults) -> None:
         "coordinates": speeds | {TIME, *states} | controls,
         "anything": set(),
     }
-    for part in (*model.forces, *model.constraints, *model.states):
+    for part in (*model.motors, *model.forces, *model.constraints, *model.states):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):
                 if s in never[spec.of]:

@@ -5,14 +5,14 @@ A motor (see `motors`) is short for a rotor, for what couples it to joints, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polhode.graph import Expr, Matrix, maximum, minimum, substitute, symbol, zeros
 
 from . import fields
-from .elements import Force, element
+from .elements import Force, element, with_values
 from .forces import MarkerWrench, SpeedForce
 
 if TYPE_CHECKING:
@@ -55,11 +55,10 @@ class Actuator(Force):
         """The control within its limits."""
         return clamped(self.control, self.lower, self.upper)
 
-    @property
-    def value(self) -> Expr:
-        """The force that acts."""
+    def value(self, within: Mapping[Expr, Expr]) -> Expr:
+        """The force that acts, of controls within their limits."""
         law = self.control if self.force is None else self.force
-        return clamped(substitute(law, {self.control: self.limited}), self.least, self.most)
+        return clamped(substitute(law, within), self.least, self.most)
 
     def described(self) -> str:
         on = self.marker or ", ".join([name for name, _ in self.along[:4]] + ["..."] * (len(self.along) > 4))
@@ -67,15 +66,14 @@ class Actuator(Force):
         said = [f", {what} {_span(low, high)}" for what, low, high in limits if (low, high) != (None, None)]
         return f"actuator on {on}" + "".join(said)
 
-    def parts(self) -> Iterator[Force]:
-        """The same as forces on speeds, or a wrench."""
+    def parts(self, within: Mapping[Expr, Expr]) -> Iterator[Force]:
+        """The same as forces on speeds, or a wrench, of controls within their limits."""
+        value = self.value(within)
         for speed, share in self.along:
-            yield SpeedForce(name=f"{self.name} on {speed}", speed=speed, value=self.value * share)
+            yield SpeedForce(name=f"{self.name} on {speed}", speed=speed, value=value * substitute(share, within))
         if self.marker is not None:
-            yield MarkerWrench(
-                name=self.name, marker=self.marker, force=self.push * self.value, torque=self.twist * self.value,
-                axes="marker",
-            )  # fmt: skip
+            force, torque = self.push * value, self.twist * value
+            yield MarkerWrench(name=self.name, marker=self.marker, force=force, torque=torque, axes="marker")
 
     def faults(self) -> Iterator[str]:
         yield from Force.faults(self)
@@ -103,10 +101,11 @@ def clamped(e: Expr, low: Expr | None, high: Expr | None) -> Expr:
 
 
 def acted(model: Model) -> Model:
-    """The model with its actuators as the forces that they are, and their controls within their limits."""
+    """The model with its actuators as the forces that they are, and all controls in it within their limits."""
     if not model.actuators:
         return model
-    limits = {a.control: a.limited for a in model.actuators}
-    states = tuple(replace(state, rate=substitute(state.rate, limits)) for state in model.states)
-    parts = [force.parts() if isinstance(force, Actuator) else (force,) for force in model.forces]
-    return replace(model, forces=tuple(part for some in parts for part in some), states=states, keyframes=())
+    within = model.limited_controls
+    forces: list[Force] = []
+    for force in model.forces:
+        forces += force.parts(within) if isinstance(force, Actuator) else [with_values(force, within)]
+    return replace(model, forces=tuple(forces), states=with_values(model.states, within), keyframes=())

@@ -21,12 +21,12 @@ and then build.band("tip", "world", tension=2), [[band]] in TOML. What it does t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from dataclasses import fields as dataclass_fields
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from polhode.graph import Expr, free_symbols
+from polhode.graph import Expr, Matrix, free_symbols, substitute
 
 from . import fields
 from .errors import ModelError, closest, fault
@@ -197,3 +197,14 @@ def make(kind: type[Element], given: Mapping[str, Any]) -> Element:
     if wrong := list(made.faults()):
         raise ModelError(wrong)
     return made
+
+
+def with_values(part: Any, values: Mapping[Any, Expr]) -> Any:
+    """A part of a model with values put into every expression of it."""
+    if isinstance(part, (Expr, Matrix)):
+        return substitute(part, values)  # type: ignore[type-var]  # one or the other
+    if isinstance(part, tuple):
+        return tuple(with_values(e, values) for e in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{f.name: with_values(getattr(part, f.name), values) for f in dataclass_fields(part)})
+    return part

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from polhode.graph import Expr, Matrix, free_symbols, substitute, symbol
+from polhode.graph import Expr, Matrix, free_symbols, symbol
 from polhode.spatial import Pose
 
 from .body import WORLD, Body, Marker
@@ -15,7 +15,7 @@ from .checks import check_inertias, check_names, check_references, check_switche
 from .constraints import Coupling
 from .dependence import check_symbols
 from .drives import Actuator
-from .elements import Constraint, Force
+from .elements import Constraint, Force, with_values
 from .errors import Faults, closest, fault
 from .implied import friction_brakes, limit_stops
 from .keyframes import Keyframe, check_keyframes
@@ -126,6 +126,11 @@ class Model:
         """The symbols of their controls."""
         return tuple(actuator.control for actuator in self.actuators)
 
+    @cached_property
+    def limited_controls(self) -> dict[Expr, Expr]:
+        """The controls within their limits, of those that have any."""
+        return {a.control: a.limited for a in self.actuators if a.limited is not a.control}
+
     @property
     def holding(self) -> tuple[Constraint, ...]:
         """The constraints that hold as declared, whatever the motion."""
@@ -222,14 +227,3 @@ class Model:
         return draw(self)
 
     __repr__ = __str__
-
-
-def with_values(part: Any, values: Mapping[Any, Expr]) -> Any:
-    """A part of a model with values put into every expression of it."""
-    if isinstance(part, (Expr, Matrix)):
-        return substitute(part, values)  # type: ignore[type-var]  # one or the other
-    if isinstance(part, tuple):
-        return tuple(with_values(e, values) for e in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: with_values(getattr(part, f.name), values) for f in fields(part)})
-    return part

@@ -10,6 +10,7 @@ current; all formulations have these. "quasicoordinate" embeds the transmissions
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,12 +25,13 @@ from .errors import ModelError, closest, fault
 from .joint import Joint
 from .stages import Stage, Train, joined, shaft_name
 from .states import State
-from .transmissions import Parts, rate, rotor, summed, transmission, turned
+from .transmissions import Parts, hinge, rate, rotor, summed, transmission, turned
 
 if TYPE_CHECKING:
     from .model import Model
 
 SLOW = 1e-3  # rad/s
+CURRENT = "{}_current"  # what the state of the current of a motor is called
 LINKS = ("gear", "clutch", "reversing clutch")
 
 
@@ -62,6 +64,7 @@ class Motor(Element):
 
     table = "motor"
     positional = 1
+    depends = ": its numbers depend on {}, expected constants. A ratio that changes is a gear: build.gear(a, b, ratio)."
 
     name: str
     drives: tuple[tuple[str, Expr], ...] = fields.weights("constants")
@@ -93,9 +96,14 @@ class Motor(Element):
         return bool(self.shafts())
 
     @property
+    def joints(self) -> list[Joint]:
+        """The joints of its rotor and shafts."""
+        return [hinge(self, name, shaft) for name, shaft in self.shafts()]
+
+    @property
     def current(self) -> str:
         """What the state of its current is called."""
-        return f"{self.name}_current"
+        return CURRENT.format(self.name)
 
     @property
     def last(self) -> Stage:
@@ -214,7 +222,11 @@ def resolved(motor: Motor, joints: list[Joint]) -> Motor:
                         f"{', '.join(many.speeds())}."
                     )
                 raise fault(f"{motor.what}: there is no joint or speed {name!r}. {closest(name, [*single, *speeds])}")
-        return tuple((single.get(name, name) if name not in speeds else name, e) for name, e in pairs)
+        found = tuple((single.get(name, name) if name not in speeds else name, e) for name, e in pairs)
+        for name, times in Counter(name for name, _ in found).items():
+            if times > 1:
+                raise fault(f"{motor.what}: turns {name!r} {times} times, expected once. Leave out all but one.")
+        return found
 
     found = replace(motor, drives=known(motor.drives), sums=known(motor.sums))
     if wrong := list(found.faults()):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from polhode.graph import Expr, Matrix, absolute, as_expr, matrix, maximum, symbol, zeros
 from polhode.spatial import Pose
 
-from .body import WORLD, Body, Marker
+from .body import Body, Marker
 from .constraints import Relation
 from .elements import Constraint, Force
 from .errors import fault
@@ -31,6 +31,8 @@ from .switched import Brake, Clutch
 if TYPE_CHECKING:
     from .motors import Motor
 
+PARALLEL = 1e-9  # how far the cosine between axes along which a cable runs may be from 1 or -1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
@@ -42,8 +44,14 @@ class Parts:
     states: list[State] = field(default_factory=list)
 
     @property
-    def names(self) -> set[str]:
-        return {part.name for part in (*self.forces, *self.constraints, *self.states)}
+    def names(self) -> set[tuple[str, str]]:
+        """The tables and names of forces, constraints and states."""
+        return {(part.table, part.name) for part in (*self.forces, *self.constraints, *self.states)}
+
+
+def hinge(motor: Motor, name: str, shaft: Stage) -> Joint:
+    """The joint of a rotor or a shaft."""
+    return revolute(motor.axis if shaft.axis is None else shaft.axis, name=name, damping=shaft.damping)
 
 
 def rotor(motor: Motor, name: str, shaft: Stage, markers: Mapping[str, Marker]) -> Body:
@@ -51,11 +59,10 @@ def rotor(motor: Motor, name: str, shaft: Stage, markers: Mapping[str, Marker]) 
     on, a = shaft.on or motor.on, motor.axis if shaft.axis is None else shaft.axis
     at = markers.get(on)
     about = matrix([[shaft.inertia * x * y for y in a] for x in a])
-    joint = revolute(a, name=name, damping=shaft.damping)
     return Body(
         name=name,
         parent=on if at is None else at.body,
-        joint=joint,
+        joint=hinge(motor, name, shaft),
         pose=Pose.identity() if at is None else at.pose,
         mass=as_expr(0),
         com=zeros(3),
@@ -73,25 +80,36 @@ def rate(motor: Motor, u: str, bodies: Sequence[Body], markers: Mapping[str, Mar
     if not motor.cable:
         return {u: as_expr(1)}
     known, hinge = {body.name: body for body in bodies}, next(body for body in bodies if u in body.joint.speeds())
-    on = markers[motor.on].body if motor.on in markers else motor.on
+    on = _host(markers[motor.on].body if motor.on in markers else motor.on, known)
     axis, found, body = _axis(motor, hinge), {u: as_expr(1)}, hinge
-    while body.parent != on:
+    for _ in bodies:
+        if _host(body.parent, known) == on:
+            return found
         axis = body.pose.R @ axis  # in the body before, at rest: hinges between turn about it
-        if body.parent == WORLD:
-            raise fault(
-                f"{motor.what}: a cable from {on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
-                f"that carries {hinge.name!r}."
-            )
+        if body.parent not in known:
+            break
         body = known[body.parent]
         if body.joint.nu:
             way = (axis @ _axis(motor, body)).number
-            if way is None or abs(abs(way) - 1) > 1e-9:
+            if way is None or abs(abs(way) - 1) > PARALLEL:
                 raise fault(
                     f"{motor.what}: a cable to {u!r} along {body.name!r}, whose axis is not parallel. Say by how much "
                     "each joint moves the cable: sums={...}."
                 )
             found[body.joint.speeds()[0]] = as_expr(1 if way > 0 else -1)
-    return found
+    raise fault(
+        f"{motor.what}: a cable from {motor.on!r} cannot reach {u!r}, which it does not carry. Expected on= a body "
+        f"that carries {hinge.name!r}."
+    )
+
+
+def _host(name: str, known: Mapping[str, Body]) -> str:
+    """What a body is welded to, through any number of welds: itself where it has a joint."""
+    for _ in known:
+        if name not in known or known[name].joint.nu:
+            break
+        name = known[name].parent
+    return name
 
 
 def _axis(motor: Motor, body: Body) -> Matrix:

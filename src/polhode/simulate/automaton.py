@@ -110,7 +110,8 @@ class Automaton:
         if kin is not kin.joints:
             raise ValueError(
                 "automaton: the equations have speeds of their own, expected those of the joints, from which each mode "
-                "keeps what is independent. Use formulate(model) without speeds= and embed=."
+                f"keeps what is independent. Use formulate(model, {dynamics.equations.method!r}, embed=False), "
+                "without speeds=."
             )
         self._program = program_of(dynamics)
         self._states = _states(self._program, over)

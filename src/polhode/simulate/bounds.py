@@ -7,7 +7,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.graph import const, free_symbols, symbol
 from polhode.model import Faults
-from polhode.model.model import with_values
+from polhode.model.elements import with_values
 
 
 def check_bounds(dynamics: Dynamics, p: np.ndarray) -> None:
@@ -18,7 +18,8 @@ def check_bounds(dynamics: Dynamics, p: np.ndarray) -> None:
     model = dynamics.equations.model
     given = dynamics.values | {symbol(n): const(float(x)) for n, x in zip(dynamics.parameters, p, strict=True)}
     faults = Faults()
-    for part in {e.name: e for e in (*model.forces, *model.constraints, *model.candidates)}.values():
+    parts = (*model.motors, *model.forces, *model.constraints, *model.candidates)
+    for part in {(e.table, e.name): e for e in parts}.values():
         if used := sorted(free_symbols(part.expressions()) & given.keys(), key=str):
             values = ", ".join(f"{s} = {float(given[s]):g}" for s in used)
             for fault in with_values(part, given).faults():

@@ -173,12 +173,13 @@ def _written(given: Any, places: dict[str, int], target: Any) -> bool:
 
 def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
     """Sort what the user gave as tau, and as controls beside it."""
-    names, nu = list(input_names(eq)), len(eq.u)
+    names, nu = list(input_names(eq)), len(eq.u)  # of speeds, then of actuators, none of which is called like a speed
     found = Inputs(names=names, symbols=[*eq.u, *eq.controls], forces=nu, constant=np.zeros(len(names)))
     if controls is not None:
         _read_controls(controls, eq, found)
     if tau is None:
         return found
+    _require_once(tau, controls, names[nu:])
     if controls is not None and (isinstance(tau, Sampled) or callable(tau)):
         raise TypeError("tau is a function, and controls are given beside it. Have the function give both, by name.")
     if isinstance(tau, Sampled):
@@ -192,6 +193,16 @@ def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
         forms = "numbers, a mapping, a function or Sampled"
         found.constant[:many] = values_of(tau, names[:many], found.constant[:many], "tau", forms)
     return found
+
+
+def _require_once(tau: Any, controls: Any, actuators: list[str]) -> None:
+    """Refuse a control that is given in tau and in controls."""
+    if controls is None or not isinstance(tau, Mapping):
+        return
+    given = actuators if not isinstance(controls, Mapping) else [str(key) for key in controls]
+    for name in map(str, tau):
+        if name in given:
+            raise ValueError(f"The control of {name!r} is given in tau= and in controls=, expected it once.")
 
 
 def _read_controls(controls: Any, eq: Equations, found: Inputs) -> None:

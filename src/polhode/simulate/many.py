@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -17,11 +17,12 @@ from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
 from polhode.view import needed
 
-from .asked import check_span, method_of, movable, parameters_of, times, values_of
+from .asked import check_span, method_of, movable, parameters_of, times
 from .batch import march
-from .inputs import Inputs, read_inputs
+from .inputs import Inputs
 from .interrupt import shared_out, stoppable
 from .meeting import may_meet, met
+from .rows import column_of, driven_rows, rows_of, together
 from .run import last_of, simulated
 from .simulation import work_of
 from .warning import warn
@@ -109,6 +110,7 @@ def simulate_many(
     t_end: float | None = None,
     *,
     tau: Any = None,
+    controls: Any = None,
     p: Any = None,
     method: str = "rk4",
     step: float | None = None,
@@ -124,6 +126,7 @@ def simulate_many(
              number or (count,)
     p      : values by name, each a number or (count,), or rows in the order of dynamics.parameters
     tau    : as for `simulate`, or a row for each run
+    controls : as for `simulate`, or a row for each run, or by name, each a number or (count,)
 
     With "rk4", "midpoint" or "euler", no constraints, forces that are numbers or expressions and outputs
     every so many steps, runs are computed side by side in SIMD lanes. Else one is taken after the
@@ -152,22 +155,25 @@ def simulate_many(
     t = times([t0, t_end] if output is None else output, t0, t_end)
     if t is None:
         raise ValueError('output is "steps", which differ from run to run. Give times or a spacing.')
-    each = np.ndim(tau) == 2
-    inputs = read_inputs(None if each else tau, eq)
-    program = program_of(dynamics, inputs.laws, tau is not None, stepping=method == "euler")
+    driven = driven_rows(tau, controls, eq)
+    inputs, acting = driven.inputs, tau is not None or controls is not None
+    program = program_of(dynamics, inputs.laws, acting, stepping=method == "euler")
     parameters = _parameters(dynamics, p)
     starts = np.array([program.starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
-    q, u, z, forces, values = _together(
-        q0=_rows(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
-        u0=_rows(u0, inputs.names[: len(eq.u)], np.zeros((1, len(eq.u))), "u0"),
-        z0=_rows(z0, [str(s.value) for s in eq.z], starts, "z0"),
-        tau=_rows(tau, inputs.names, np.zeros((1, len(inputs.names))), "tau") if each else inputs.constant[None],
+    q, u, z, forces, commands, values = together(
+        q0=rows_of(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
+        u0=rows_of(u0, inputs.names[: len(eq.u)], np.zeros((1, len(eq.u))), "u0"),
+        z0=rows_of(z0, [str(s.value) for s in eq.z], starts, "z0"),
+        tau=driven.forces,
+        controls=driven.commands,
         p=parameters,
     )
     native = inputs.sampled is None and inputs.continuous is None and not options and not chosen.rule.whole
     native = native and (not len(program.held) or may_meet(program))
-    given = zip(q, u, z, forces if each else [tau] * len(q), values, strict=True)
-    runs = dict(enumerate(dict(zip(("q0", "u0", "z0", "tau", "p"), one, strict=True)) for one in given))
+    taus, orders = driven.of_runs(forces, commands)
+    given = zip(q, u, z, taus, orders, values, strict=True)
+    runs = dict(enumerate(dict(zip(("q0", "u0", "z0", "tau", "controls", "p"), one, strict=True)) for one in given))
+    forces = np.concatenate([forces, commands], axis=1)
     options |= {"method": method, "step": step, "t0": t0, "progress": False}
     single = partial(simulated, dynamics, t_end, t, **options)
     if chosen.rule.fixed and native and step is not None and program.flow is not None and _even(t, t0, step):
@@ -186,63 +192,14 @@ def simulate_many(
     return bundle
 
 
-def _rows(given: Any, names: Sequence[str], rest: np.ndarray, what: str) -> np.ndarray:
-    """Rows of numbers, (count, n), or one for all, (1, n): from an array, or from columns by name.
-
-    rest : rows of what is not given, likewise
-    """
-    if given is None:
-        return rest
-    if isinstance(given, Mapping):
-        columns = {str(name): _column(column, f"{what}: {str(name)!r}") for name, column in given.items()}
-        values_of({name: column[0] for name, column in columns.items()}, names, rest[0], what)  # all are known
-        count = max([len(rest), *(len(column) for column in columns.values())])
-        found = np.array(np.broadcast_to(rest, (count, len(names)))) if len(rest) in (1, count) else rest.copy()
-        for name, column in columns.items():
-            if len(column) not in (1, len(found)):
-                raise ValueError(f"{what}: {name!r} has {len(column)} values and others {count}, expected as many.")
-            found[:, list(names).index(name)] = column
-    else:
-        try:
-            found = np.array(given, dtype=float, ndmin=2)
-        except (TypeError, ValueError):
-            found = np.zeros((0, 0))
-        if found.ndim != 2 or found.shape[1] != len(names) or not len(found):
-            n = len(names)
-            raise ValueError(
-                f"{what} is {given!r:.60}, expected numbers, ({n},) for all runs or (count, {n}), or by name."
-            )
-    if not np.isfinite(found).all():
-        row, place = np.argwhere(~np.isfinite(found))[0]
-        raise ValueError(f"{what}: {names[place]!r} of run {row} is NaN or infinite, expected a number.")
-    return found
-
-
-def _column(given: Any, what: str) -> np.ndarray:
-    try:
-        found = np.array(given, dtype=float, ndmin=1)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.ndim != 1 or not len(found):
-        raise TypeError(f"{what} is {given!r:.60}, expected a number, or one for each run.")
-    return found
-
-
 def _parameters(dynamics: Dynamics, p: Any) -> np.ndarray:
     """Rows of the run-time parameters, (count, n) or (1, n)."""
     if isinstance(p, Mapping) or p is None:
         p = {str(name): value for name, value in (p or {}).items()}
-        parameters_of(dynamics, {name: _column(value, f"p: {name!r}")[0] for name, value in p.items()})  # all are there
-    return _rows(p, dynamics.parameters, np.zeros((1, len(dynamics.parameters))), "p")
-
-
-def _together(**rows: np.ndarray) -> list[np.ndarray]:
-    """As many rows of each: one row is repeated."""
-    count = max(map(len, rows.values()))
-    if any(len(each) not in (1, count) for each in rows.values()):
-        listed = ", ".join(f"{name} {len(each)}" for name, each in rows.items() if len(each) > 1)
-        raise ValueError(f"Numbers of rows differ: {listed}. Expected one row for all runs, or one for each.")
-    return [np.ascontiguousarray(np.broadcast_to(each, (count, each.shape[1]))) for each in rows.values()]
+        parameters_of(
+            dynamics, {name: column_of(value, f"p: {name!r}")[0] for name, value in p.items()}
+        )  # all are there
+    return rows_of(p, dynamics.parameters, np.zeros((1, len(dynamics.parameters))), "p")
 
 
 def _even(t: np.ndarray, t0: float, step: float) -> bool:

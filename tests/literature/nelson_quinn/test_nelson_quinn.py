@@ -218,6 +218,53 @@ def test_limbs_that_are_none(limbs, error, said):
         ph.formulate(bare().build(), "kane", limbs=limbs)
 
 
+def test_limbs_without_names():
+    with pytest.raises(TypeError, match="expected names of limbs, with the last body of each"):
+        ph.formulate(bare().build(), limbs=["tibia_1"])
+
+
+@pytest.mark.parametrize("on", ["cam", "bracket", "seat"])
+def test_a_cable_from_a_welded_body(on):
+    """The same matrices as from the body that it is welded to; a bracket need not carry the joint by itself."""
+
+    def found(on):
+        build = ph.Builder("welded")
+        build.body("p", joint=ph.revolute("y", name="jp"), mass=1, inertia=(0.1, 0.1, 0.1))
+        build.body("cam", parent="p", joint=ph.weld(), mass=0.5)
+        build.body("bracket", parent="cam", joint=ph.weld(), mass=0.5)
+        build.marker("seat", body="bracket", at=(0, 0.1, 0))
+        for name, parent in (("a", "cam"), ("b", "a")):
+            joint = ph.revolute("y", name=f"j{name}")
+            build.body(name, parent=parent, at=(0.1, 0, 0), joint=joint, mass=1, inertia=(0.1, 0.1, 0.1))
+        build.motor("M", inertia=0.1, axis="y", on=on, drives={"jb": 1}, cable=True)
+        made = ph.formulate(build.build(), "quasicoordinate").transformations()
+        *_, rows, columns = made.names
+        return {(u, v): made.D3[i, j] for i, u in enumerate(rows) for j, v in enumerate(columns)}
+
+    assert found(on) == found("p")
+    assert [found(on)["jb_dot", u] for u in ("jp_dot", "ja_dot", "M_dot")] == [0, 0, 1]  # measured from the motor
+
+
+def test_axes_that_are_parallel_to_a_model_are_to_its_transformations():
+    build = ph.Builder("finger")
+    build.body("first", joint=ph.revolute("y", name="a"), mass=1, inertia=(0.02, 0.02, 0.02))
+    joint = ph.revolute("y", name="b")
+    build.body("second", parent="first", at=(0.2, 0, 0), rpy=(3.7e-6, 0, 0), joint=joint, mass=1, com=(0.1, 0, 0))
+    build.motor("M", inertia=0.01, axis="y", cable=True, drives={"b": 1})
+    found = ph.formulate(build.build(), "quasicoordinate").transformations()
+    assert numbers(found.D3, {}).tolist() == [[1, 0], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize("parent", ["nowhere", "b"])
+def test_a_cable_along_bodies_that_hang_on_nothing(parent):
+    build = ph.Builder("lost")
+    build.body("a", parent=parent, joint=ph.revolute("y", name="ja"), mass=1, inertia=(1, 1, 1))
+    build.body("b", parent="a", joint=ph.revolute("y", name="jb"), mass=1, inertia=(1, 1, 1))
+    build.motor("M", inertia=0.1, drives={"jb": 1}, cable=True)
+    with pytest.raises(ph.ModelError, match="cannot reach 'jb_dot'"):
+        build.build()
+
+
 def test_a_body_that_tumbles_keeps_its_momentum():
     """The sign of omega~ I* omega in (1): energy does not notice it, angular momentum does."""
     build = ph.Builder("brick", gravity=(0, 0, 0))

@@ -196,3 +196,50 @@ def test_info_says_where_constraints_hold(linkage):
     assert "Constraints: 'close' (hinge top, tip; 5 equations). simulate, eval and derive hold them" in run(
         "info", linkage
     )
+
+
+GEARED = """
+name = "arm"
+[[body]]
+name = "arm"
+mass = 1
+inertia = [1, 1, 0.5]
+com = [0.1, 0, 0]
+joint = { type = "revolute", axis = "y", name = "elbow" }
+[[motor]]
+name = "M"
+inertia = 1e-4
+ratio = 100
+drives = { elbow = 1 }
+"""
+
+
+@pytest.fixture
+def geared(tmp_path):
+    path = tmp_path / "geared.toml"
+    path.write_text(GEARED)
+    return path
+
+
+def test_embedded_gears_are_not_called_rows(geared):
+    options = [geared, "--q", "0.3,0", "--tau", "M=0.1", "--json"]
+    rows, embedded = (json.loads(run("eval", *options, *more)) for more in ([], ["--method", "quasicoordinate"]))
+    assert embedded["udot"] == pytest.approx([rows["udot"][1]], rel=1e-12)
+    assert embedded["holds"] == embedded["embedded"] == rows["holds"] == ["M drives elbow_dot"]
+    assert rows["embedded"] == []
+    moved = run("simulate", geared, "--t", "0.1", "--method", "quasicoordinate")
+    assert "Embedded 'M drives elbow_dot'" in moved
+    assert "Residuals" not in moved
+    assert "Residuals are below" in run("simulate", geared, "--t", "0.1")
+    for kind in ("latex", "text", "python"):
+        written = run("derive", geared, "--method", "quasicoordinate", "--to", kind)
+        assert "Embedded 'M drives elbow_dot'" in written
+        assert "J^T lam" not in written
+
+
+def test_the_bare_tree_has_no_gears_by_any_method(geared):
+    for command, options in (("eval", ["--q", "0.3,0"]), ("simulate", ["--t", "0.1"]), ("derive", [])):
+        outputs = [run(command, geared, *options, "--bare", "--method", m) for m in ("poincare", "quasicoordinate")]
+        assert all("Left out by --bare: 'M drives elbow_dot'" in output for output in outputs)
+        if command == "eval":
+            assert outputs[0].splitlines()[1:] == outputs[1].splitlines()[1:]

@@ -89,6 +89,16 @@ def test_a_name_whose_control_is_a_variable_of_a_joint_is_changed():
     assert "Actuator 'm' is called 'm2' here" in str(model.report())
 
 
+def test_a_name_that_is_a_speed_is_changed():
+    model = read('<motor name="j_dot" joint="j" gear="3" ctrlrange="-1 1"/><motor name="j_dot2" joint="k"/>')
+    assert [a.name for a in model.actuators] == ["j_dot3", "j_dot2"]
+    assert "Actuator 'j_dot' is called 'j_dot3' here" in str(model.report())
+    dyn = ph.formulate(model).compile()
+    expected = dyn.forward_dynamics(model.neutral(), np.zeros(5), np.zeros(5), controls={"j_dot3": 10.0})
+    run = ph.simulate(dyn, t_end=1e-3, controls={"j_dot3": 10.0})
+    assert np.allclose(run.u[-1] / 1e-3, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_tendons_are_sums_of_coordinates_with_springs_and_dampers():
     model = read('<motor name="m" tendon="sum" gear="3"/>', TENDON.format('stiffness="5" damping="2"'))
     assert model.actuators[0].along == (("j_dot", 6), ("k_dot", -3))
@@ -255,6 +265,7 @@ def test_what_a_joint_bears_limits_its_one_actuator():
         ('<damper joint="j" kv="2"/>', "it is ctrllimited but has no ctrlrange"),
         ('<motor joint="j" ctrlrange="1 0"/>', "ctrlrange is '1 0', expected the smaller number first."),
         ('<muscle joint="j" lengthrange="0 1" lmin="2"/>', "expected range[0] < range[1] and lmin < 1 < lmax"),
+        ('<muscle site="s" lengthrange="0 1"/>', "<actuator> <muscle> on line 5: unknown attribute 'site'."),
         ('<motor cranksite="s" slidersite="fixed"/>', "cranklength is 0, expected more than 0."),
         ('<motor class="x" joint="j"/>', "default class 'x' does not exist."),
         ('<motor name="m" joint="j"/><motor name="m" joint="k"/>', "Force 'm' exists 2 times"),
@@ -266,6 +277,11 @@ def test_what_is_wrong_is_one_clear_message(actuator, said):
 
 DRIVEN = """<motor name="m" joint="j" gear="50" ctrlrange="-1 1"/><muscle tendon="sum" lengthrange="-3 2"/>
   <position name="p" joint="ball" gear="0 1 1" kp="3" timeconst="0.1"/>"""
+
+
+def test_a_tendon_has_a_joint_once():
+    twice = '<tendon><fixed name="sum"><joint joint="j" coef="2"/><joint joint="j" coef="3"/></fixed></tendon>'
+    assert "Tendon 'sum': has joint 'j' twice, expected it once." in refused("", twice)
 
 
 def test_a_driven_machine_is_the_same_after_toml():

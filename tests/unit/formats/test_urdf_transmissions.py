@@ -41,6 +41,21 @@ def test_an_old_one_has_its_type_and_reduction_outside():
     assert found(f"{old}<mechanicalReduction>-79.25</mechanicalReduction></transmission>") == {"m": {"j1_dot": -79.25}}
 
 
+def test_a_name_that_is_a_speed_is_changed():
+    model = read(transmission("SimpleTransmission", end("joint", "j1"), end("actuator", "j2_dot")))
+    assert [a.name for a in model.actuators] == ["j2_dot2"]
+    assert "Actuator 'j2_dot' is called 'j2_dot2' here: that name is another's." in model.notes
+
+
+def test_a_joint_that_is_missing_or_named_twice_is_told():
+    unknown = read(transmission("SimpleTransmission", end("joint", "nobody"), end("actuator", "m")))
+    assert "Transmission 't' is not read: there is no joint 'nobody'." in unknown.notes
+    twice = [end("joint", "j1", 2), end("joint", "j1", 3), end("actuator", "m1"), end("actuator", "m2")]
+    model = read(transmission("DifferentialTransmission", *twice))
+    assert "Transmission 't' is not read: it has the joint 'j1' twice, expected two joints." in model.notes
+    assert (*unknown.actuators, *model.actuators) == ()
+
+
 ACTUATORS = end("actuator", "m2", 7, "actuator2") + end("actuator", "m1", 5, "actuator1")
 JOINTS = end("joint", "j2", 3, "joint2") + end("joint", "j1", 2, "joint1")
 
@@ -77,8 +92,10 @@ def test_joints_are_what_ros_control_says_where_actuators_turn():
         ),
         (transmission("SimpleTransmission", end("joint", "j1")), "'t' is not read: it has 1 joints and 0 actuators"),
         (
-            transmission("SimpleTransmission", end("joint", "x"), end("actuator", "m")),
-            "Transmissions of 'x' are not read",
+            link("d")
+            + joint("x", "c", "d", "fixed")
+            + transmission("SimpleTransmission", end("joint", "x"), end("actuator", "m")),
+            "Transmissions of 'x' are not read: these joints do not turn",
         ),
         (
             transmission("SimpleTransmission", end("joint", "j1"), end("actuator", "m", 0)),

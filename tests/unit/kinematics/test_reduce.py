@@ -81,7 +81,9 @@ def test_an_actuator_keeps_its_shares_of_what_still_moves():
     build.body("a", joint=ph.revolute("y", name="hip"), mass=1, inertia=(1, 1, 1))
     build.body("b", parent="a", at=(0, 0, 1), joint=ph.revolute("y", name="knee"), mass=1, inertia=(1, 1, 1))
     build.state("z", rate="both_control + knees_control")
-    build.actuator("both", along={"hip_dot": 2, "knee_dot": 3}, force="both_control - hip_dot - 5*knee_dot + z")
+    build.actuator(
+        "both", along={"hip_dot": 2, "knee_dot": 3}, force="both_control - hip_dot - 5*knee_dot + z + 4*knees_control"
+    )
     build.actuator("knees", along={"knee_dot": 1})
     left = ph.locked(build.build(), ["knee"])
     (both,) = left.actuators

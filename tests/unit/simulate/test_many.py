@@ -59,6 +59,55 @@ def test_every_run_is_one_of_its_own(way, state):
         np.testing.assert_allclose(many[i].energy, one.energy, atol=1e-12)
 
 
+def jets():
+    """A cart with two jets, one of them limited."""
+    build = ph.Builder("jets")
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=2)
+    build.actuator("a", {"x_dot": 1}, upper=0.5)
+    build.actuator("b", {"x_dot": 3})
+    return ph.formulate(build.build()).compile()
+
+
+COMMANDS = np.linspace([0.0, -1.0], [1.0, 2.0], 5)
+
+
+@pytest.mark.parametrize("way", [LANES, ONE_BY_ONE])
+@pytest.mark.parametrize(
+    ("given", "forces", "commands"),
+    [
+        ({"controls": COMMANDS}, 0.0, COMMANDS),
+        ({"controls": {"b": COMMANDS[:, 1], "a": 0.2}}, 0.0, np.column_stack([np.full(5, 0.2), COMMANDS[:, 1]])),
+        ({"controls": COMMANDS, "tau": {"x_dot": 1.5}}, 1.5, COMMANDS),
+        ({"controls": COMMANDS, "tau": COMMANDS[:, :1]}, COMMANDS[:, 0], COMMANDS),
+        ({"controls": {"b": 1.0}, "tau": COMMANDS[:, :1]}, COMMANDS[:, 0], [[0.0, 1.0]] * 5),
+        ({"controls": {"b": "2 + 0*t"}, "tau": COMMANDS[:, :1]}, COMMANDS[:, 0], [[0.0, 2.0]] * 5),
+        ({"tau": COMMANDS[:, :1]}, COMMANDS[:, 0], [[0.0, 0.0]] * 5),
+        ({"tau": np.column_stack([COMMANDS[:, 0], COMMANDS])}, COMMANDS[:, 0], COMMANDS),
+    ],
+)
+def test_controls_in_rows(way, given, forces, commands):
+    """x_dot = (tau + min(a, 0.5) + 3 b) t / 2."""
+    many = ph.simulate_many(jets(), [[0.0]] * 5, t_end=1.0, **given, **way)
+    a, b = np.transpose(commands)
+    assert bool(many.runs) == (way is ONE_BY_ONE)
+    np.testing.assert_allclose(many.u[:, -1, 0], (forces + np.minimum(a, 0.5) + 3 * b) / 2, atol=1e-12)
+    np.testing.assert_allclose(many.tau[:, -1, 1:], commands, atol=1e-12)
+
+
+def test_controls_in_rows_that_do_not_fit():
+    for error, said, given in (
+        (ValueError, "The control of 'b' is given in tau= and in controls=", {"tau": {"b": 1.0}, "controls": COMMANDS}),
+        (ValueError, r"controls is .*, expected numbers, \(2,\) for all runs or \(count, 2\)", {"controls": [[1.0]]}),
+        (KeyError, "controls: .*'c'", {"controls": {"c": [1.0, 2.0]}}),
+        (TypeError, "tau is a function, and controls", {"tau": lambda t, q, u: [0.0], "controls": COMMANDS}),
+        (ValueError, "Numbers of rows differ: q0 3, controls 5", {"q0": [[0.0]] * 3, "controls": COMMANDS}),
+    ):
+        with pytest.raises(error, match=said):
+            ph.simulate_many(jets(), **{"q0": [[0.0]] * 5, **given}, t_end=1.0, step=1e-2)
+    with pytest.raises(ValueError, match="the model has no actuators"):
+        ph.simulate_many(cart(), [[0.0]] * 5, t_end=1.0, step=1e-2, controls=COMMANDS)
+
+
 def test_parameters_in_rows_are_those_by_name():
     dyn = swing()
     rows = np.stack([np.broadcast_to(PARAMETERS[name], 11) for name in dyn.parameters], axis=1)

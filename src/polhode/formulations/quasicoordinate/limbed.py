@@ -104,8 +104,8 @@ class Limbed:
             turns, center = full(body.turns, n), full(body.center, n)
             spun = body.I @ self.kin.rate(turns) - skew(body.I @ body.omega) @ turns
             C = C + (turns.T @ spun + center.T @ (self.kin.rate(center) * body.m)) * share
-        rotors = vector(self._rotors) if n else zeros(0)
-        return C + matrix([gradient(e, self.kin.u) / 2 for e in rotors]) if any(e != 0 for e in rotors) else C
+        rotors = self._gyroscopic
+        return C + matrix(rotors) if any(e != 0 for row in rotors for e in row) else C
 
     # armatures: rotors that turn with the speeds
 
@@ -116,14 +116,20 @@ class Limbed:
     @cached_property
     def _rotors(self) -> list[Expr]:
         """What armatures need where the axes of a joint do not commute, as those of a ball joint: Omega~ a Omega."""
-        total = none(len(self.kin.u))
+        return [sum((e * u for e, u in zip(row, self.kin.u, strict=True)), as_expr(0)) for row in self._gyroscopic]
+
+    @cached_property
+    def _gyroscopic(self) -> list[list[Expr]]:
+        """The same as a skew matrix by the speeds, as -(a Omega)~ of a ball joint."""
+        n = len(self.kin.u)
+        total = [none(n) for _ in range(n)]
         for link in self.kin.links:
-            a = _padded(link.armature, len(link.speeds))
+            a, first = _padded(link.armature, len(link.speeds)), link.first
             for i in range(len(link.speeds)):
                 for j, c in enumerate(link.part.structure[: len(link.speeds)]):
                     for l, u in enumerate(link.speeds):
                         if c[l, i] != 0:
-                            total[link.first + i] = total[link.first + i] - link.speeds[j] * c[l, i] * a[l] * u
+                            total[first + i][first + j] = total[first + i][first + j] - c[l, i] * a[l] * u
         return total
 
     # forces

@@ -55,6 +55,10 @@ def find_limbs(kin: Kinematics, given: Mapping[str, Any] | None = None) -> Limbs
 
     given : names of limbs, with the last body of each, or with all their bodies, base first
     """
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(
+            f'limbs is {given!r:.60}, expected names of limbs, with the last body of each: {{"leg": "foot"}}.'
+        )
     every = {m.name: m for m in members(kin)}
     rotors = {body.name: body.parent for body in kin.model.bodies if body.rotor}
     bodies = {name: m for name, m in every.items() if name not in rotors}

@@ -21,6 +21,7 @@ from polhode.kinematics.joint import block_diagonal
 from polhode.model import WORLD
 from polhode.model.errors import closest
 from polhode.model.fields import short
+from polhode.model.transmissions import PARALLEL
 
 from .chain import Member, members
 from .limbs import Limbs
@@ -74,7 +75,8 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     """
     bodies = {m.name: m for m in members(kin.joints)}
     chains = [tuple(bodies[name] for name in (*limb.bodies, *limb.rotors)) for limb in limbs]
-    between = _between(bodies, inboard or {})
+    welded = {marker.name: marker.body for marker in kin.joints.model.markers}
+    between = _between(bodies, {name: welded.get(start, start) for name, start in (inboard or {}).items()})
     made = {limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)}
     own = [[(m, k) for m in chain for k in range(m.D.shape[1])] for chain in chains]  # a speed of a limb
     whole = [(l, m, k) for l, part in enumerate(own) for m, k in part]
@@ -166,10 +168,9 @@ def _way(m: Member, last: Member, start: str) -> int:
     if m.D.shape[1] == last.D.shape[1] == 1:
         turned = last.C.T @ (m.C @ m.D[:, 0])
         point = {s: 0.3 + 0.37 * i for i, s in enumerate(sorted(free_symbols([*turned]), key=str))}
-        for way in (1, -1):
-            off = [float(evaluate(e, point)) for e in turned - last.D[:, 0] * way]
-            if max(map(abs, off)) < 1e-12 and last.D[:, 0] != zeros(3):
-                return way
+        cosine = float(evaluate(turned @ last.D[:, 0], point))
+        if abs(abs(cosine) - 1) < PARALLEL:
+            return 1 if cosine > 0 else -1
     raise ValueError(
         f"inboard: {last.name!r} cannot be measured from {start!r}: its axis is not parallel to that of {m.name!r}. "
         "Have a motor sum its joints up, build.motor(..., sums={...}), or write a constraint among their speeds."
