@@ -68,8 +68,10 @@ def collide(h: Any, w: Any, t: float, u: Array) -> bool:
         struck = False
         for i in range(s.rows):
             struck = struck or w.real[v.total + i] != 0.0
-        if not struck and not wedge(h, w, u):  # friction jams what hardly approaches
-            break
+        if not struck and not wedge(
+            h, w, u
+        ):  # friction jams what hardly approaches, or what holds does not let it move
+            return True
     for i in range(s.rows):  # noqa: SIM110 - Numba has no all() of this kind
         if closed[i] != 0 and psi[i] < -creep(h, i):
             return False

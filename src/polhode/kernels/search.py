@@ -9,7 +9,7 @@ from .events import AT_ONCE, CROSSED, POLE, RETURNED, crossing, turn, turn_all_s
 from .hold import evaluate
 from .kernel import apart, helper, inlined, rare
 from .machine import OK
-from .mode import CLOSED, GUARD, OPENED, SLIPPED
+from .mode import CLOSED, GUARD, OPENED, SLIPPED, STUCK
 from .settle import measure
 from .stepping import Array, Room, copy
 from .views import part
@@ -134,7 +134,8 @@ def _first(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, start: float,
     for a in range(n + v.many):
         k = entry(w, a)
         crossed[k], when[k] = 0, NEVER
-        if not _is_reaction(w, k):
+        starts = cause_of(w, k) == STUCK and within.begins(w, k) and w.real[v.value1 + k] > 0.0
+        if not _is_reaction(w, k) and not starts:
             crossed[k] = crossing(w, k, run.h * (end - start))
     for a in range(n + v.many):
         k = entry(w, a)

@@ -28,6 +28,7 @@ ROUNDED = 1e-11  # of values and of what rates travel
 SMOOTH = 0.02  # of what a state moves in a step: by so much its cubic may be off
 JUMPS = 4.0  # of what rates travel
 NARROWEST = 1.0 / 64.0  # of a step: intervals are not made narrower, but the step
+BEGINS = 100.0  # of how far below 0 is nothing: what is slower just begins
 LATE_STAGES = 6  # those before it are of low order
 
 
@@ -36,8 +37,15 @@ def is_followed(w: Any, k: int, cause: int) -> bool:
     """Whether an entry is known between the ends of a step, and matters: not so reactions, and guards of no way."""
     v = w.places[0]
     if cause != GUARD:
-        return bool(cause in (CLOSED, STUCK))
+        return bool(cause == CLOSED or (cause == STUCK and not begins(w, k)))
     return bool(gaps.is_gap(w, k) or abs(w.whole[v.way + k - v.rows]) < 2)
+
+
+@inlined
+def begins(w: Any, k: int) -> bool:
+    """Whether an entry is a slide in space that just begins: its polynomial is no guide, for its direction settles."""
+    v = w.places[0]
+    return bool(k < v.rows and w.whole[v.size + k] > 1 and w.real[v.value0 + k] <= BEGINS * w.real[v.least + k])
 
 
 @inlined

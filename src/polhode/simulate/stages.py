@@ -40,6 +40,7 @@ class Stage:
         self.rows, self.own = self.machine.switching, len(program.ends)
         self.x, self.places = np.zeros(len(program.x)), np.array(program.places)
         self.room = room_of(run._chosen, self.x.size)
+        self.loads = np.zeros(self.own)
         self._bound: dict[int, tuple[Callable[[], int], np.ndarray, np.ndarray]] = {}
 
     def enter(self) -> bool:
@@ -49,6 +50,7 @@ class Stage:
         engaged, group, reach2 = board.rows.view("engaged"), board.rows.view("group"), whole.constrained.view("reach2")  # type: ignore[union-attr]
         self._take()
         values = self._values()
+        self.loads = np.abs(values[: self.own])
         most = max(
             (abs(v) for v, (_, _, _, forces) in zip(values, self.program.ends, strict=False) if forces), default=0.0
         )
@@ -162,6 +164,10 @@ class Stage:
         if which < self.own and self.program.ends[which][0] < 0:
             self.run._leave()
             return MORE
+        loads = np.maximum(np.abs(self.rows.view("value0")[: self.own]), self.loads)
+        for k, (row, cause, _, _) in enumerate(self.program.ends):
+            if cause == OPENED and row >= 0:  # what it carried: so the choice knows what is nothing beside it
+                board.rows.view("heft")[row] = loads[k]
         met = np.flatnonzero(self.rows.view("crossed")).tolist()
         ends = [self.program.ends[k][:2] for k in met if k < self.own]
         board.meet([end for end in ends if end[0] >= 0], [k - self.own for k in met if k >= self.own])
