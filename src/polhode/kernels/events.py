@@ -173,8 +173,11 @@ def crossing(w: Any, k: int, h: float) -> int:
 def _is_crossed(w: Any, k: int) -> bool:
     v = w.places[0]
     value, least = w.real[v.value + k], within.least(w, k)
-    if w.real[v.value0 + k] == NEVER and cause_of(w, k) in (CLOSED, STUCK):
+    start, cause = w.real[v.value0 + k], cause_of(w, k)
+    if start == NEVER and cause in (CLOSED, STUCK):
         return False
+    if cause == CLOSED and start < -least and value > start and w.real[v.rate + k] > 0.0:
+        return False  # it leaves from where others that hold have set it
     return bool(value < -least and counts(w, k))
 
 

@@ -94,8 +94,8 @@ def stop_creeping(h: Any, w: Any, u: Array) -> None:
         if size[i] > 0 and w.whole[v.crossed + i] == STUCK:
             fast = 0.0
             for k in range(i, i + size[i]):
-                fast = max(fast, abs(psi[k]))
-            if slow(h, i) < fast <= creep(h, i):
+                fast += psi[k] * psi[k]
+            if slow(h, i) < np.sqrt(fast) <= creep(h, i):
                 creeps = True
                 for k in range(i, i + size[i]):
                     which[many] = k

@@ -242,7 +242,7 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
                 return OK
             run.h *= early
             run.end = run.t + run.h
-            status = _again(method, m, h, run, x, room)
+            status = _shorter(method, m, h, run, x, room)
             if status != OK:
                 return int(status)
             continue
@@ -250,19 +250,47 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
         if status != OK:
             return int(status)
         found = search.locate(m, h, w, run, x, room)
+        if found == search.FOUND:
+            for _ in range(5):
+                if run.h <= 4e-15 * abs(run.t) or run.h <= 0.0:
+                    return EVENT
+                status = _again(method, m, h, run, x, room)
+                if status != OK or search.is_there(m, h, w, run, room, last):
+                    break
+            if status != OK or _is_good(method, m, run, x, room):
+                return int(status)
+            search.go_back(w)
+            run.h, found = run.step, search.SHORTER
+            run.end = run.t + run.h
         if found == search.SHORTER:
-            status = _again(method, m, h, run, x, room)
+            status = _shorter(method, m, h, run, x, room)
             if status != OK:
                 return int(status)
             events.ready(m, h, w, run, x, room.stages[0])
-    if found == search.NOWHERE:
-        return OK
-    for _ in range(5):
-        if run.h <= 4e-15 * abs(run.t) or run.h <= 0.0:
-            return EVENT
+    return OK
+
+
+@inlined
+def _is_good(method: Method, m: Any, run: Any, x: Array, room: Room) -> bool:
+    """Whether the error of a step that was taken anew is small; else run.step is what to try.
+
+    A longer one may have passed over what has an error here, with stages beyond the event only: a slide that turns in
+    space goes on as it was where its speed along its direction passed 0.
+    """
+    if method.rule.fixed:
+        return True
+    return bool(judge(method.rule, m.counted, OK, _strain(method, m, run), run, x, room) >= 0.0)
+
+
+@inlined
+def _shorter(method: Method, m: Any, h: Any, run: Any, x: Array, room: Room) -> int:
+    """Take the step anew, and shorter where its error is large; OK, or what went wrong."""
+    status = _again(method, m, h, run, x, room)
+    while status == OK and not _is_good(method, m, run, x, room):
+        propose(method.rule, run)
+        if run.h == 0.0:
+            return cause(m.counted, run, x, room)
         status = _again(method, m, h, run, x, room)
-        if status != OK or search.is_there(m, h, w, run, room, last):
-            break
     return int(status)
 
 

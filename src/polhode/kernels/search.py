@@ -96,9 +96,7 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
         if end < b and run.h > 1e4 * AT_ONCE * max(1.0, abs(run.t)):
             run.h *= max(a, SHORTEN)
             run.end = run.t + run.h
-            for k in range(v.guards):
-                sign[k] = sign0[k]
-            v.fresh = 1
+            go_back(w)
             return SHORTER
         first = _first(m, h, w, run, x, room, a, b)
         if first == NEVER:
@@ -119,6 +117,17 @@ def locate(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     run.h *= first
     run.end = run.t + run.h
     return FOUND
+
+
+@helper
+def go_back(w: Any) -> None:
+    """Have guards the signs that they had where the step starts, which is to be taken anew, and nothing happen."""
+    v = w.places[0]
+    for k in range(v.guards):
+        w.whole[v.sign + k] = w.whole[v.sign0 + k]
+    for k in range(v.rows + v.guards + v.gaps):
+        w.whole[v.crossed + k] = 0
+    v.fresh = 1
 
 
 @rare

@@ -270,8 +270,9 @@ class Switchboard:
         places["cause"] = cause
         self._refuse_beyond(t, first)
         status = self._resolve()
-        if status != OK:
-            reason = self._why_not(status, t, wished)
+        vague = self._vague(t) if status == OK else ""
+        if status != OK or vague:
+            reason = vague or self._why_not(status, t, wished)
             for array, before_it in zip(self._changing, kept, strict=True):
                 array[...] = before_it
             board.view("wanted")[:] = 0
@@ -345,6 +346,21 @@ class Switchboard:
                 "expected 0 or less. Engage it where it is open.",
                 REFUSED,
             )
+
+    def _vague(self, t: float) -> str:
+        """What to say of a constraint that is engaged and whose speed is no number; nothing where there is none."""
+        if self.machine.constrained is None:
+            return ""
+        engaged, group = self.rows.view("engaged"), self.rows.view("group")
+        psi = self.machine.constrained.view("psi")[: len(group)]
+        for row in np.flatnonzero(np.isnan(psi)):
+            if engaged[group[row]]:
+                label, name = self.program.constraints.labels[row], self.program.constraints.names[row]
+                return (
+                    f"Constraint {name!r} at t = {t:.6g} s: the speed of {label!r} is not a number. A disc that lies "
+                    "flat has no lowest point: give it three or more contacts at points of its rim instead."
+                )
+        return ""
 
     def _why_not(self, status: int, t: float, wished: Sequence[str]) -> str:
         if status == REFUSED:

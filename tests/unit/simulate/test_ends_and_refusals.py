@@ -110,3 +110,13 @@ def test_a_law_that_leads_into_the_ground_is_named_with_it():
         traj = ph.simulate(dynamics(build), {"z": 1.0}, {"z_dot": -2.0}, 1.0)
     assert traj.t[-1] == pytest.approx(0.5, abs=1e-9)
     assert len(str(traj.events).splitlines()) < 6
+
+
+def test_a_coin_that_lands_flat_is_told_that_it_has_no_lowest_point():
+    build = ph.Builder("coin")
+    build.body("coin", joint=ph.free(quaternion=True, name="f"), mass=1, inertia=(0.01, 0.01, 0.02))
+    build.contact("coin", shape="disc", radius=0.2, axis="z", friction=0.3, name="c")
+    with pytest.warns(ph.SimulationWarning, match=r"'c' at t = 0.0451\d* s: .* flat has no lowest point"):
+        traj = ph.simulate(dynamics(build), {"f_z": 0.01, "f_qw": 1.0}, t_end=0.1)
+    assert traj.t[-1] == pytest.approx(np.sqrt(2 * 0.01 / 9.81), abs=1e-6)
+    assert len(traj.events) < 3

@@ -62,3 +62,30 @@ def test_a_contact_a_brake_and_friction_come_to_rest_in_one_event():
     assert traj.events[-1].time == pytest.approx(0.751321, abs=2e-6)
     assert {traj.mode[name][-1] for name in ("deck", "br", "friction of ph")} == {"sticks", "holds"}
     assert np.abs(traj.u[-1]).max() < 1e-12
+
+
+DROPPED = {  # feet, restitution, height, speeds, friction
+    "turns in a step": (2, 0.4, 0.38572645739358546, (-1.7581372352369962, -1.4789146865473786, -0.5055687849216093,
+                             0.37753946049315945, 0.5165226023249898, 0.6926978694817114), 0.6310716948120232),
+    "creeps between what is slow and not": (1, 0.0, 0.27677237403432164, (0.7688890985793195, 0.5415471995628431,
+                                            -0.49394989764923114, 0.4179326841285478, -0.4283643335901376,
+                                            -0.15335752068318975), 0.7383471088776168),
+    "leaves from below 0": (3, 0.4, 0.45142525787531995, (1.458278166548785, -1.9104454820438872, 1.200890890307193,
+                            0.4572921212726744, 0.44827871747511505, 0.023486800841935662), 0.7621053530191738),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DROPPED)
+def test_bodies_dropped_on_feet_keep_account_of_their_energy(case):
+    feet, restitution, height, speeds, friction = DROPPED[case]
+    build = ph.Builder("dropped")
+    free = ph.free(quaternion=True, name="b")
+    build.body("b", joint=free, mass=1.0, inertia=(0.05, 0.06, 0.07), com=(0.02, -0.01, 0.03))
+    for k, z in zip(range(feet), (-0.1, -0.17, -0.1), strict=False):
+        angle = 2 * np.pi * k / feet
+        build.marker(f"m{k}", body="b", at=(0.3 * np.cos(angle), 0.3 * np.sin(angle), z))
+        build.contact(f"m{k}", restitution=restitution, friction=friction, name=f"c{k}")
+    u = dict(zip(("b_wx", "b_wy", "b_wz", "b_vx", "b_vy", "b_vz"), speeds, strict=True))
+    traj = quietly(ph.formulate(build.build()).compile(), {"b_qw": 1.0, "b_z": height}, u, 1.2)
+    assert traj.outcome.finished
+    assert abs(traj.energy_drift).max() < 2e-7
