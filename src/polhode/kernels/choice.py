@@ -229,7 +229,8 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
         solutions = _few(h, w, A, b, many, few_modes.ANY, _repeats(w))
         if solutions == 0 and _repeats(w):
             solutions = _few(h, w, A, b, many, few_modes.ANY, False)
-        if not _all_hold(states) and _moves_on(h, w, A, b, many) == 0.0:  # with other forces, where rows repeat
+        alone = many == 1 and _repeats(w) and solutions > 0  # what ended here, and shares with none, does not go on
+        if not _all_hold(states) and not alone and _moves_on(h, w, A, b, many) == 0.0:  # with other forces
             solutions = max(solutions, 1)
             for a in range(many):
                 states[a] = few_modes.HELD

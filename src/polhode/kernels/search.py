@@ -17,6 +17,7 @@ from .watched import NEVER, cause_of, counts, entry, note, values_at
 
 GROWN = 10.0  # of the larger end of a step: where both sides of a change of sign are more, it is a pole
 NOWHERE, FOUND, SHORTER = 0, 1, 2  # what `locate` says: no event; one; the step is to be taken anew, shorter
+NEAR = 1e-5  # of a load, or of its bound: closer is at it
 SHORTEN = 1.0 / 16.0  # of a step in which something changes too fast
 
 
@@ -296,6 +297,8 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
             return True
         run.arrived = int(last > 0)
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
+    if v.cause in (OPENED, SLIPPED):
+        return _has_jumped(m, h, w, run, y, rate)
     if v.cause not in (CLOSED, GUARD):
         return True
     if gaps.is_gap(w, k):
@@ -309,6 +312,31 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
     if not abs(by) < 0.1 * run.h or abs(by) <= 4e-16 * abs(run.end):
         return True
     run.h += by
+    run.end = run.t + run.h
+    return False
+
+
+@inlined
+def _has_jumped(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
+    """Whether a load is at its bound where the step ends; one that jumps there may still be within it: then go on."""
+    if h is None:
+        return True
+    return bool(_is_beyond(m, h, w, run, y, rate))
+
+
+@rare
+def _is_beyond(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
+    v = w.places[0]
+    n, k = v.rows + v.guards, v.event
+    note(h, w)
+    values_at(m, h, w, run.end, y, rate, part(w.real, v.value, n), part(w.real, v.rate, n), True)
+    most = w.real[v.heft + k]
+    if v.cause == SLIPPED:
+        of = w.whole[v.of + k]
+        most = w.real[v.grip + k] * (w.real[v.lam + of] if of >= 0 else 1.0)
+    if not NEAR * abs(most) < w.real[v.value + k] < NEVER:
+        return True
+    run.h += 4e-16 * max(abs(run.end), run.h)
     run.end = run.t + run.h
     return False
 

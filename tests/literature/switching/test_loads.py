@@ -82,3 +82,27 @@ def test_a_crane_lifts_a_load_off_the_ground(k: float) -> None:
         assert [event.why for event in traj.events] == ["start", "opens"]
         assert traj.events[1].time == pytest.approx(t0, abs=1e-9 * t0)
         assert traj.q[-1, 0] == pytest.approx(k * (25 / k - t0) ** 3 / 12, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_force_that_jumps_lifts_what_it_pressed(method: str, seed: int) -> None:
+    """x = F (t - T)^2 / (2 m) after the jump, wherever that lies between two steps."""
+    at, force = np.random.default_rng(seed).uniform((0.3, 0.5), (3.0, 5.0))
+    traj = ph.simulate(slider("select(t<T, -3, F)"), None, None, 4.0, p={"T": at, "F": force}, method=method)
+    assert [event.why for event in traj.events] == ["start", "opens"]
+    assert traj.events[1].time == pytest.approx(at, abs=1e-12)
+    assert traj.q[-1, 0] == pytest.approx(force * (4 - at) ** 2 / 4, rel=1e-8)
+
+
+def test_a_gear_whose_load_and_friction_begin_at_0() -> None:
+    """The capacity of its brake is that of the load: both grow from nothing, and it slips from the start."""
+    build = ph.Builder("hoist", gravity=(0, 0, 0))
+    build.body("drum", joint=ph.revolute("z", name="drum"), mass=1, inertia=(1, 1, 0.2))
+    build.force("drum_dot", "-20")
+    build.motor("M", inertia=2e-3, ratio=40, stiffness=4000, loss=40, efficiency=0.8).drives({"drum": 1})
+    dynamics = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dynamics, None, None, 0.1, tau={"M": 0.0})
+    other = ph.simulate(dynamics, None, None, 0.1, tau={"M": 0.0}, method="moreau", step=2e-6)
+    assert traj.outcome.finished
+    assert traj.q[-1] == pytest.approx(other.q[-1], rel=1e-3)
