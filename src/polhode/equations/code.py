@@ -190,8 +190,7 @@ class Code:
 
     def guards(self, values: Sequence[Expr]) -> Function:
         """The call (t, x, rate, p) -> values and their rates, of conditions that are watched."""
-        rate, quasi = self.rate, self.equations.kinematics.quasi
-        values = [substitute(e, quasi) if free_symbols(e) & set(quasi) else e for e in values]
+        rate, values = self.rate, self._in_speeds(values)
         rates = [diff_along(e, [*self.x, TIME], [*rate, as_expr(1)]) for e in values]
         return self.compiled("guards", [*values, *rates], rate=rate)
 
@@ -238,13 +237,18 @@ class Code:
         if not len(self.constraints):
             return None
         columns = zip(*((law.bound, law.grip, law.restitution) for law in self.row_laws), strict=True)
-        return self.compiled("laws", [e for column in columns for e in column])
+        return self.compiled("laws", self._in_speeds([e for column in columns for e in column]))
 
     @cached_property
     def capture(self) -> Function | None:
         """The call (t, x, p) -> what constraints capture where they engage."""
         captured = self.candidates.captured
-        return self.compiled("capture", [e for _, _, e in captured]) if captured else None
+        return self.compiled("capture", self._in_speeds([e for _, _, e in captured])) if captured else None
+
+    def _in_speeds(self, values: Sequence[Expr]) -> list[Expr]:
+        """Expressions in the speeds of the equations, also of those that these have eliminated."""
+        quasi = self.equations.kinematics.quasi
+        return [substitute(e, quasi) if free_symbols(e) & set(quasi) else e for e in values]
 
 
 def _powers(eq: Equations, tau: Matrix | None) -> dict[str, Expr]:

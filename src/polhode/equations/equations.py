@@ -185,7 +185,8 @@ class Equations:
         """The symbols that need a value before anything can be computed, in order of name."""
         found = free_symbols([*self.c, *self.Q, *self.kinematics.q_dot, self.kinetic, self.potential])
         found |= free_symbols([*self.constraints.phi, *self.constraints.own])
-        found |= free_symbols([e for c in self.model.candidates for e in c.expressions()])
+        laws = [e for c in self.model.candidates for e in c.expressions()]
+        found |= free_symbols([substitute(e, self.kinematics.quasi) for e in laws])
         found |= free_symbols([e for m in self.model.markers for e in (*m.pose.R.entries, *m.pose.p)])
         found |= free_symbols([*self.z_dot, *(state.start for state in self.model.states)])
         guards = [switch.value for switch in self.model.switches if isinstance(switch, When)]

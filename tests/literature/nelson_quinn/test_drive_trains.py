@@ -285,3 +285,18 @@ def test_motors_in_toml(tmp_path):
     assert "[[motor]]" in path.read_text()
     assert "rotor" not in path.read_text()
     assert "shaft" not in path.read_text()
+
+
+def test_a_lossy_gear_behind_a_shaft_that_is_embedded():
+    """The capacity of its friction is by the speed of a shaft, which "quasicoordinate" has eliminated."""
+    build = ph.Builder("hoist", gravity=(0, 0, 0))
+    disc(build, "drum", 0.2)
+    build.force("drum_dot", "-5")
+    stages = [{"ratio": 3, "inertia": 0.001}]
+    build.motor("M", inertia=2e-3, ratio=20, stiffness=2000, loss=20, stages=stages, efficiency=0.8).drives({"drum": 1})
+    model = build.build()
+    found = [
+        ph.simulate(ph.formulate(model, method).compile(), None, None, 0.2, tau={"M": 1.0})["drum"][-1]
+        for method in ("denoc", "quasicoordinate")
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
