@@ -39,7 +39,9 @@ _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"
 def units(traj: Trajectory) -> dict[str, str]:
     """The unit of every coordinate, speed and input, from the joint maps; "" for states, and other speeds."""
     kin = traj.dynamics.equations.kinematics
-    found: dict[str, str] = {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.states), "") | coordinate_units(kin)
+    found: dict[str, str] = (
+        {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.other_speeds, *traj.states), "") | coordinate_units(kin)
+    )
     for link in kin.joints.links:
         for s, h in zip(link.speeds, link.H, strict=True):
             if s.op == "symbol" and str(s.value) in found:
@@ -123,7 +125,8 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
         place = {"section": section, "side": side} if names is None else {}
         found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, **place)  # type: ignore[arg-type]
 
-    groups = (traj.coordinates, traj.speeds, traj.inputs)
+    asked = tuple(name for name in traj.other_speeds if name in (names or ()))
+    groups = (traj.coordinates, traj.speeds + asked, traj.inputs)
     driven = dict(zip(traj.inputs, traj.speeds, strict=False))  # forces on speeds; the controls of actuators follow
     for k, group in enumerate(groups):
         for name in group:

@@ -305,7 +305,7 @@ def test_rows_in_print_hold_for_a_motion():
     build.motor("M", inertia=0.01, axis="y", on="palm", cable=True, drives={"b": 1})
     eq = ph.formulate(build.build(), "quasicoordinate")
     rng = np.random.default_rng(4)
-    values = {s: x for s, x in zip((*eq.q, *eq.u), rng.uniform(-1, 1, len(eq.q) + len(eq.u)), strict=True)}
+    values = dict(zip((*eq.q, *eq.u), rng.uniform(-1, 1, len(eq.q) + len(eq.u)), strict=True))
     rows = dict(line.strip().split(" = ") for line in repr(eq.transformations()).splitlines() if " = " in line)
     velocity = numbers(eq.velocity("palm"), values)[3:]
     for axis, expected in zip("xyz", velocity, strict=True):

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pydoc
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -251,3 +252,11 @@ def test_what_an_element_is_about_comes_first_and_by_position():
 def test_a_call_that_does_not_fit_is_named(call, said):
     with pytest.raises(TypeError, match=said):
         call(ph.Builder("x"))
+
+
+def test_methods_of_elements_belong_to_the_class():
+    """help(ph.Builder.motor), help(ph.Builder) and completion have them, each with its arguments."""
+    assert {"motor", "spring", "contact", "brake", "keyframe", "actuator"} <= {*dir(ph.Builder)}
+    assert pydoc.render_doc(ph.Builder.motor, renderer=pydoc.plaintext).count("efficiency_back") > 1
+    assert "rolling(self, /" in pydoc.render_doc(ph.Builder, renderer=pydoc.plaintext)
+    assert list(inspect.signature(ph.Builder().spring).parameters) == list(ELEMENTS["spring"].signature.parameters)

@@ -34,7 +34,7 @@ AXES = "xyz"
 class Transformations:
     """The matrices, and what their rows and columns are.
 
-    limbs : C^R and D of each limb, by name [NelsonQuinn, eq. 17, 29, 30]; C0 and D0 have them along the diagonal [eq. 35]
+    limbs : C^R and D of each limb, by name [NelsonQuinn, eq. 17, 29, 30]; C0, D0 have them along a diagonal [eq. 35]
     names : of the rows of D_0, (R_dot, Omega) with angular velocities before C^R, each relative to the body it is
             measured from; then of the speeds after D_0, D_1, D_2 and D_3. "b_dot from palm" is the rate of a joint
             whose angle is measured from the palm, not from the body before it
@@ -102,6 +102,7 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     measured = [f"{v} from {starts[name]}" if between.get(name) else v for v, (name, _) in zip(u, after2, strict=True)]
     place = dict(zip(after2, measured, strict=True))
     limb_names = [limb.name for limb in limbs]
+    rows = [_rows(limb, chain, carriers) for limb, chain in zip(limb_names, chains, strict=True)]
     return Transformations(
         limbs=made,
         C0=block_diagonal([C for C, _ in made.values()]),
@@ -110,9 +111,7 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
         D2=D2,
         D3=D3,
         names=(
-            tuple(
-                name for limb, chain in zip(limb_names, chains, strict=True) for name in _rows(limb, chain, carriers)
-            ),
+            tuple(name for part in rows for name in part),
             tuple(f"{place[m.name, k]} of {limb_names[l]}" for l, m, k in whole),
             tuple(place[name, k] + ("" if l is None else f" of {limb_names[l]}") for name, k, l in after1),
             tuple(measured),
