@@ -66,15 +66,15 @@ def _written(e: Expr | Matrix, *meanings: Mapping[Any, Any]) -> Expr | Matrix:
 
 
 def within_limits(dynamics: Dynamics, tau: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Forces on the speeds and controls, (k, nu + nc), with the controls within their limits, as they act."""
+    """Forces on the speeds and controls, (..., nu + nc), with the controls within their limits, as they act."""
     actuators = dynamics.equations.model.actuators
     if not any(a.lower is not None or a.upper is not None for a in actuators) or not len(tau):
         return tau
     found, given = tau.copy(), dict(zip(map(symbol, dynamics.parameters), parameters.tolist(), strict=True))
-    for column, actuator in zip(found.T[-len(actuators) :], actuators, strict=True):
+    for i, actuator in enumerate(actuators, found.shape[-1] - len(actuators)):
         for limit, limited in ((actuator.lower, np.maximum), (actuator.upper, np.minimum)):
             if limit is not None:
-                column[:] = limited(column, float(number(substitute(limit, dynamics.values), given)))
+                found[..., i] = limited(found[..., i], float(number(substitute(limit, dynamics.values), given)))
     return found
 
 

@@ -136,7 +136,7 @@ class Trajectory:
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """The unit of every name: rad, m, rad/s, m/s, N m, N, s, or 1 for parts of a quaternion."""
+        """The unit of every name: rad, m, rad/s, m/s, N m, N, V, A, s, or 1 for parts of a quaternion."""
         return pictures.units(self)
 
     def __getitem__(self, name: str) -> np.ndarray:
