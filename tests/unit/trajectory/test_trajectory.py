@@ -108,3 +108,16 @@ def test_speeds_of_driven_joints_are_known_by_name(tmp_path):
     assert one.plot(["elbow_dot"], path=tmp_path / "a.png").axes[0].get_title(loc="left").endswith("[rad/s]")
     with pytest.raises(ValueError, match="elbow_dt"):
         ph.simulate(dyn, t_end=0.5, tau={"M": "-elbow_dt"}, p=[5])
+
+
+def test_figures_have_rotors_apart_and_units_of_motors(tmp_path):
+    build = ph.Builder("servo")
+    build.body("arm", joint=ph.revolute("y", name="elbow"), mass=1, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    electrical = {"constant": 0.05, "resistance": 1, "inductance": 1e-3}
+    build.motor("M", inertia=1e-4, ratio=50, axis="y", **electrical).drives({"elbow": 1})
+    build.actuator("push", {"elbow_dot": 1})
+    run = ph.simulate(ph.formulate(build.build()).compile(), t_end=0.1, tau={"M": 3.0, "push": 0.1})
+    assert [run.units[name] for name in ("M_control", "push_control", "M_current")] == ["V", "N m", "A"]
+    titles = [ax.get_title(loc="left") for ax in run.plot(path=tmp_path / "a.png").axes]
+    for title in ("Angles: 'elbow' [rad]", "Angles of rotors: 'M' [rad]", "Currents: 'M_current' [A]"):
+        assert title in titles
