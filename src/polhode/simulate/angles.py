@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from polhode.graph import Expr, evaluate, free_symbols, symbol, zeros
@@ -21,12 +23,12 @@ def singular_angles(traj: Trajectory) -> str:
     stride = len(traj) // LOOKS + 1 if steps > MANY else len(traj)
     known = {s: float(e) for s, e in dyn.values.items()}
     known |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
-    for body in dyn.equations.model.merged().bodies:
+    for body in dyn.equations.model.bodies:
         q, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
         for part in parts:
-            own, q = q[: part.nq], q[part.nq :]
-            rates = _turning(part, own)
-            if not rates or not free_symbols(rates) & {*own}:
+            own, q = tuple(q[: part.nq]), q[part.nq :]
+            rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
+            if not rates:
                 continue
             columns = [traj.coordinates.index(str(s.value)) for s in own]
             for t, row in zip(traj.t[::stride], traj.q[::stride][:, columns], strict=True):
@@ -40,16 +42,15 @@ def singular_angles(traj: Trajectory) -> str:
     return ""
 
 
-def _turning(part: Part, q: list[Expr]) -> list[Expr]:
-    """What angles of a joint have of its angular velocities, q_dot = Gamma(q) beta; nothing of a quaternion."""
-    if part.quaternion or part.nu < 2:
-        return []
+@lru_cache(maxsize=64)
+def _turning(part: Part, q: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """What angles of a joint have of its angular velocities, q_dot = Gamma(q) beta, where that changes."""
     gamma, h = part_rates(part, q), twists(part.basis)
     rows, columns = ([k for k in range(n) if h[k].w != zeros(3)] for n in (part.nq, part.nu))
-    return [gamma[i, j] for i in rows for j in columns]
+    return tuple(e for e in (gamma[i, j] for i in rows for j in columns) if free_symbols(e) & {*q})
 
 
-def _largest(rates: list[Expr], values: dict[Expr, float]) -> float:
+def _largest(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
     try:
         return float(np.abs(evaluate(rates, values)).max())
     except ZeroDivisionError:
