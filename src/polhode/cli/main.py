@@ -253,6 +253,7 @@ def simulate(
 ) -> None:
     """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
     from polhode.simulate import assemble
+    from polhode.simulate.angles import singular_angles
     from polhode.simulate.run import simulated as run
     from polhode.simulate.switches import too_late
 
@@ -282,7 +283,7 @@ def simulate(
         method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
         switches=switches, _until=ends,
     )  # fmt: skip
-    if said := too_late(switches, last):
+    for said in filter(None, (too_late(switches, last), singular_angles(found))):
         print(said, file=sys.stderr)
     written = write(found, asked)
     if source.as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from inspect import BoundArguments
+from inspect import BoundArguments, Parameter, Signature
 from typing import Any
 
 from polhode.spatial import Pose
@@ -137,21 +137,15 @@ class Builder:
             self.switches.append(switch_when(when, direction, engage=engage, release=release))
 
     def __getattr__(self, name: str) -> Any:
-        """The method that adds an element: build.spring(...) for the element of table "spring"."""
-        kind = next((kind for kind in ELEMENTS.values() if name == (kind.call or kind.table)), None)
-        if kind is None:
-            raise AttributeError(f"Builder has no {name!r}. {closest(name, self.__dir__())}")
-
-        def method(*args: Any, **given: Any) -> Handle | None:
-            return self.add(kind, *args, **given)
-
-        method.__name__, method.__doc__ = name, kind.__doc__
-        method.__signature__ = kind.signature  # type: ignore[attr-defined]
-        return method
+        """The method of an element that was declared after this module; those before are methods of the class."""
+        for kind in ELEMENTS.values():
+            if name == _call(kind):
+                return _method(kind).__get__(self)
+        raise AttributeError(f"Builder has no {name!r}. {closest(name, self.__dir__())}")
 
     def __dir__(self) -> list[str]:
         methods = [name for name in (*vars(type(self)), *self.__dict__) if not name.startswith("_")]
-        return [*methods, *(kind.call or kind.table for kind in ELEMENTS.values())]
+        return [*dict.fromkeys([*methods, *map(_call, ELEMENTS.values())])]
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
         """Add a force, a constraint, a state, a motor or a keyframe, by the arguments of its method."""
@@ -237,9 +231,32 @@ class Builder:
         )
 
 
+def _call(kind: type[Element]) -> str:
+    """What the method that adds an element is called."""
+    return kind.call or kind.table
+
+
+def _method(kind: type[Element]) -> Any:
+    """The method that adds an element: build.spring(...) for the element of table "spring"."""
+
+    def method(self: Builder, *args: Any, **given: Any) -> Handle | None:
+        return self.add(kind, *args, **given)
+
+    method.__name__ = _call(kind)
+    method.__qualname__, method.__doc__ = f"Builder.{method.__name__}", kind.__doc__
+    own = Parameter("self", Parameter.POSITIONAL_ONLY)
+    method.__signature__ = Signature([own, *kind.signature.parameters.values()])  # type: ignore[attr-defined]
+    return method
+
+
+for _kind in ELEMENTS.values():
+    if _call(_kind) not in vars(Builder):
+        setattr(Builder, _call(_kind), _method(_kind))
+
+
 def _bound(kind: type[Element], args: tuple[Any, ...], given: dict[str, Any]) -> BoundArguments:
     """The arguments of a call, by name; what does not fit is told with the call."""
-    call, known = f"build.{kind.call or kind.table}", list(kind.signature.parameters)
+    call, known = f"build.{_call(kind)}", list(kind.signature.parameters)
     if unknown := [name for name in given if name not in known]:
         raise TypeError(f"{call}: there is no {unknown[0]!r}. {closest(unknown[0], known)}")
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from polhode.equations import Equations
 from polhode.equations.inputs import input_names
 from polhode.equations.program import Program
-from polhode.graph import Expr, free_symbols
+from polhode.graph import Expr, free_symbols, substitute
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.model.errors import closest
 from polhode.model.expression import Symbols, parse
@@ -220,7 +220,8 @@ def _read_controls(controls: Any, eq: Equations, found: Inputs) -> None:
 
 
 def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
-    known = (*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters)
+    quasi = eq.kinematics.quasi  # speeds of the model that follow from q and u
+    known = (*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters, *quasi)
     for key, value in tau.items():
         name = str(key)
         if name not in found.names:
@@ -234,7 +235,7 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
                     f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
                     f"the model, or a number in its place. {closest(unknown[0], map(str, known))}"
                 )
-            found.laws[found.symbols[place]] = law
+            found.laws[found.symbols[place]] = substitute(law, quasi)
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:

@@ -15,6 +15,7 @@ from polhode.equations.program import Program, program_of
 from polhode.kernels.loop import METHODS
 from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
+from polhode.trajectory.quantities import within_limits
 from polhode.view import needed
 
 from .asked import check_span, method_of, movable, parameters_of, times
@@ -240,6 +241,10 @@ def _in_lanes(
             rows = taken(x, steps=steps, every=every, t=float(t[0]))
     rows = np.concatenate([x[:, None], rows], axis=1)
     forces = inputs.along(program, t, rows, p[:, None, :], tau[:, None, :])
+    if _shared(values).ndim == 1:
+        forces = within_limits(program.dynamics, forces, _shared(values))
+    else:
+        forces = np.array([within_limits(program.dynamics, *one) for one in zip(forces, values, strict=True)])
     q, u, z, _ = np.split(rows, ends, axis=2)
     bundle = Bundle(
         dynamics=program.dynamics,

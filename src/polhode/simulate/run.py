@@ -11,6 +11,7 @@ from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
 from polhode.trajectory import Trajectory
 
+from .angles import singular_angles
 from .asked import check_span, is_number, method_of, movable, times, whole_steps
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
@@ -78,6 +79,8 @@ def simulated_until(
         output = "steps"
     found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
+    if near := singular_angles(found):
+        warn_caller(near, SimulationWarning)
     if t_end is not None and (said := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
         warn_caller(said, SimulationWarning)
     return found

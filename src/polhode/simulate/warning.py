@@ -7,7 +7,7 @@ from polhode.trajectory import Outcome
 
 
 class SimulationWarning(RuntimeWarning):
-    """A run stopped before the time it was asked to reach. Its outcome says why."""
+    """A run stopped before the time it was asked to reach, as its outcome says, or was slow in a singular position."""
 
 
 def warn(*outcomes: Outcome) -> None:

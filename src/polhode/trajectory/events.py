@@ -49,11 +49,24 @@ class Event:
     states: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     @property
+    def reason(self) -> str:
+        """`why` in print: what came to rest, and slides on at once, did not stick."""
+        if not self.what or self._words & {"sticks", "holds"}:
+            return self.why
+        return ", ".join("comes to rest" if word == "sticks" else word for word in self.why.split(", "))
+
+    @property
+    def _words(self) -> set[str]:
+        """What those do afterwards that the event is about."""
+        return {self.mode.get(name, "") for name in self.what}
+
+    @property
     def short(self) -> str:
         """What happened, in a few words."""
         what = ", ".join(f"{name} {self._became(name)}".rstrip() for name in self.what) or "nothing changes"
         lost = f", {abs(self.lost):.4g} J {'lost' if self.lost > 0 else 'gained'}" if self.lost else ""
-        return f"{self.why}: {what}{lost}"
+        alone = self.reason == "comes to rest" and len(self.what) == 1 and self._words <= {"slides", "slips"}
+        return f"{self.reason}: {what}{' on' if alone else ''}{lost}"
 
     def _became(self, name: str) -> str:
         """What a constraint does afterwards; what was struck and is open bounces, unless it lost all of its speed."""

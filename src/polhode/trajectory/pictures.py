@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.graph import diff, free_symbols, symbol, zeros
-from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Relation, Stop
+from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Model, Relation, Stop
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
+from polhode.model.motors import CURRENT
 from polhode.view import FILMS, Curve, Scene, build, figure, for_animation, save
 from polhode.view.timeline import MOST_BANDS
 
@@ -37,15 +38,30 @@ _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"
 
 
 def units(traj: Trajectory) -> dict[str, str]:
-    """The unit of every coordinate, speed and input, from the joint maps; "" for states, and other speeds."""
+    """The unit of every coordinate, speed and input, from the joint maps; "" where that is not known, as of states."""
     kin = traj.dynamics.equations.kinematics
-    found: dict[str, str] = {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.states), "") | coordinate_units(kin)
+    found: dict[str, str] = (
+        {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.other_speeds, *traj.states), "") | coordinate_units(kin)
+    )
     for link in kin.joints.links:
         for s, h in zip(link.speeds, link.H, strict=True):
             if s.op == "symbol" and str(s.value) in found:
                 found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
     efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
-    return found | dict(zip(traj.inputs, [*efforts, *[""] * (len(traj.inputs) - len(efforts))], strict=True))
+    model = traj.dynamics.equations.model
+    efforts += _control_units(model, found)
+    found |= {name: "A" for name in (CURRENT.format(m.name) for m in model.motors) if name in traj.states}
+    return found | dict(zip(traj.inputs, efforts, strict=True))
+
+
+def _control_units(model: Model, units: dict[str, str]) -> list[str]:
+    """V of electrical motors, the effort of what an actuator turns or moves one to one; else ""."""
+    electrical, found = {m.name for m in model.motors if m.constant is not None}, []
+    for actuator in model.actuators:
+        direct = actuator.force is None and len(actuator.along) == 1 and actuator.along[0][1] in (1, -1)
+        moved = _EFFORT.get(units.get(actuator.along[0][0], ""), "") if direct else ""
+        found.append("V" if actuator.name in electrical else moved)
+    return found
 
 
 def coordinate_units(kin: Any) -> dict[str, str]:
@@ -101,8 +117,11 @@ def _drive_unit(relation: Relation, units: dict[str, str]) -> str:
 
 
 def _owners(traj: Trajectory) -> dict[str, str]:
-    """The joint of every variable that shares its joint with many."""
+    """The joint of every variable that shares its joint with many; "rotors" of those, which turn much faster."""
     found: dict[str, str] = {}
+    for body in traj.dynamics.equations.model.bodies:
+        if body.rotor:
+            found |= dict.fromkeys((*body.joint.coordinates(), *body.joint.speeds()), "rotors")
     for link in traj.dynamics.equations.kinematics.joints.links:
         if len(link.speeds) >= 3:
             first = str(link.coordinates[0].value)
@@ -123,7 +142,8 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
         place = {"section": section, "side": side} if names is None else {}
         found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, **place)  # type: ignore[arg-type]
 
-    groups = (traj.coordinates, traj.speeds, traj.inputs)
+    asked = tuple(name for name in traj.other_speeds if name in (names or ()))
+    groups = (traj.coordinates, traj.speeds + asked, traj.inputs)
     driven = dict(zip(traj.inputs, traj.speeds, strict=False))  # forces on speeds; the controls of actuators follow
     for k, group in enumerate(groups):
         for name in group:
@@ -131,12 +151,13 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
             if k == 2 and names is None and not values.any():
                 continue  # nothing acts there
             variable = driven.get(name, name)
-            other = ("", "Generalised speeds", "Generalised forces" if name in driven else "Controls")[k]
-            quantity = _QUANTITIES.get(unit[name], other) + (f" of {owner[variable]}" if variable in owner else "")
+            other = ("", "Generalised speeds", "Generalised forces")[k]
+            known = _QUANTITIES.get(unit[name], other) if k < 2 or name in driven else "Controls"
+            quantity = known + (f" of {owner[variable]}" if variable in owner else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
     for name in traj.states:
-        add(name, traj[name], "States", "", 1)
+        add(name, traj[name], "Currents" if unit[name] == "A" else "States", unit[name], 1)
     if names is None or {"kinetic", "potential", "total", "drift"} & set(names):
         for k, name in enumerate(("kinetic", "potential", "total")):
             add(name, traj.energy[:, k], "Energy", "J", 2, 0)
@@ -162,7 +183,7 @@ def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:
     note = "" if traj.outcome.finished else str(traj.outcome)
     bands = _bands(traj, names)
     named = None if names is None else [name for name in names if name not in bands or name in traj.constraint_names]
-    events = [(event.time, event.why) for event in traj.events[1:]]
+    events = [(event.time, event.reason) for event in traj.events[1:]]
     title = traj.dynamics.equations.model.name
     return figure(traj.t, _curves(traj, named), title, note, path, events, bands)
 

@@ -9,11 +9,14 @@ import numpy as np
 
 from polhode.compile import compile
 from polhode.graph import Expr, Matrix, as_matrix, free_symbols, substitute, symbol, vector
+from polhode.graph import evaluate as number
 from polhode.model import TIME
 from polhode.model.errors import closest, fault
 from polhode.model.expression import parse
 
 if TYPE_CHECKING:
+    from polhode.equations import Dynamics
+
     from .trajectory import Trajectory
 
 
@@ -60,6 +63,19 @@ def _written(e: Expr | Matrix, *meanings: Mapping[Any, Any]) -> Expr | Matrix:
     for meaning in meanings:
         e = substitute(e, meaning)  # type: ignore[type-var]  # one or the other
     return e
+
+
+def within_limits(dynamics: Dynamics, tau: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Forces on the speeds and controls, (..., nu + nc), with the controls within their limits, as they act."""
+    actuators = dynamics.equations.model.actuators
+    if not any(a.lower is not None or a.upper is not None for a in actuators) or not len(tau):
+        return tau
+    found, given = tau.copy(), dict(zip(map(symbol, dynamics.parameters), parameters.tolist(), strict=True))
+    for i, actuator in enumerate(actuators, found.shape[-1] - len(actuators)):
+        for limit, limited in ((actuator.lower, np.maximum), (actuator.upper, np.minimum)):
+            if limit is not None:
+                found[..., i] = limited(found[..., i], float(number(substitute(limit, dynamics.values), given)))
+    return found
 
 
 class _Names(dict[str, Expr]):

@@ -13,6 +13,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.inputs import inputs
 from polhode.equations.program import program_of
+from polhode.graph import symbol
 from polhode.model.errors import closest, listed
 from polhode.view import Scene
 
@@ -29,7 +30,7 @@ class Trajectory:
 
     t            : (k,), ascending; equal times are the two sides of a jump
     q, u         : (k, nq), (k, nu)
-    tau          : (k, nu + nc), what acted from outside: forces on the speeds, then controls of actuators
+    tau          : (k, nu + nc), what acted from outside: forces on the speeds, then controls of actuators, limited
     parameters   : values, in the order of dynamics.parameters
     statistics   : steps, rejected, evaluations, seconds
     residuals    : (k, m) of the constraints, last those embedded in the equations
@@ -41,8 +42,8 @@ class Trajectory:
     events       : what happened to constraints that come and go
     set_rows     : numbers of the states that were set by hand or struck, each beside the one before it
 
-    traj["elbow"] is a coordinate, speed or input by name, (k,); traj["close.x"] a residual and
-    traj["reaction close.x"] a reaction of a constraint.
+    traj["elbow"] is a coordinate, speed or input by name, (k,), also a speed of the model that is not one of u;
+    traj["close.x"] a residual and traj["reaction close.x"] a reaction of a constraint.
     """
 
     dynamics: Dynamics
@@ -84,6 +85,9 @@ class Trajectory:
                 raise ValueError(f"Trajectory: {name} has shape {array.shape}, expected {shape}.")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        acting = quantities.within_limits(self.dynamics, self.tau, self.parameters)
+        acting.flags.writeable = False
+        object.__setattr__(self, "tau", acting)
 
     @cached_property
     def mode(self) -> dict[str, np.ndarray]:
@@ -103,6 +107,11 @@ class Trajectory:
         return tuple(str(s.value) for s in self.dynamics.equations.u)
 
     @cached_property
+    def other_speeds(self) -> tuple[str, ...]:
+        """Names of the speeds of the model that follow from q and u, such as those of joints that motors drive."""
+        return tuple(str(s.value) for s in self.dynamics.equations.kinematics.quasi if s.value not in self.speeds)
+
+    @cached_property
     def states(self) -> tuple[str, ...]:
         """Names of the columns of z."""
         return tuple(str(s.value) for s in self.dynamics.equations.z)
@@ -120,14 +129,14 @@ class Trajectory:
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that traj[name] takes: of columns, residuals and reactions of constraints, and "mode NAME"."""
-        every = [*self.columns, ("t",), self.constraint_names if self.residuals is not None else ()]
+        every = [*self.columns, ("t",), self.other_speeds, self.constraint_names if self.residuals is not None else ()]
         every.append(tuple(f"reaction {name}" for name in self.reaction_names) if self.reactions is not None else ())
         every.append(tuple(f"mode {name}" for name in self.mode))
         return tuple(dict.fromkeys(name for part in every for name in part))
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """The unit of every name: rad, m, rad/s, m/s, N m, N, s, or 1 for parts of a quaternion."""
+        """The unit of every name: rad, m, rad/s, m/s, N m, N, V, A, s, or 1 for parts of a quaternion."""
         return pictures.units(self)
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -143,6 +152,8 @@ class Trajectory:
             if columns is not None and name in names[: columns.shape[1]]:
                 found: np.ndarray = columns[:, names.index(name)]
                 return found
+        if name in self.other_speeds:
+            return quantities.run(self, [symbol(name)])[0]
         if isinstance(name, str) and name.startswith("mode ") and name[5:] in self.mode:
             return self.mode[name[5:]]
         if isinstance(name, str) and name.startswith("reaction") and self.reactions is None:

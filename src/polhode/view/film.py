@@ -66,7 +66,9 @@ class _Canvas:
         self.ax.axis("off")
         self.background: Any = None  # the ground, which seldom changes
         self.collections = needed("matplotlib.collections", "plot", "A film")
-        self.center, self.distance = _fitted(scene, self.width / self.height)
+        strip = 14 + ROW * len(scene.bands) if scene.bands and len(scene.t) > 1 else 0
+        self.horizon = (self.height + strip) / 2  # the middle of what is above the strip
+        self.center, self.distance = _fitted(scene, self.width / self.height, 1 - strip / self.height)
         ends = np.cumsum([0, *(len(part.points) for part in scene.parts)])
         self.parts = [(part, np.arange(a, b)) for part, a, b in zip(scene.parts, ends[:-1], ends[1:], strict=True)]
 
@@ -76,7 +78,7 @@ class _Canvas:
         seen = points - target
         near = seen @ back
         scale = self.height / 2 / HALF / np.maximum(self.distance - near, 0.02 * self.distance)
-        x, y = self.width / 2 + seen @ right * scale, self.height / 2 + seen @ up * scale
+        x, y = self.width / 2 + seen @ right * scale, self.horizon + seen @ up * scale
         return np.stack([x, y], axis=-1), scale, near
 
     def draw(self, i: int) -> None:
@@ -283,14 +285,14 @@ def _nice(x: float) -> float:
     return float(power * (1 if x / power < 2 else 2 if x / power < 5 else 5))
 
 
-def _fitted(scene: Scene, aspect: float) -> tuple[np.ndarray, float]:
-    """Where to look and from how far, to see all that will happen."""
+def _fitted(scene: Scene, aspect: float, free: float = 1.0) -> tuple[np.ndarray, float]:
+    """Where to look and from how far, to see all that will happen; in the free share of the height."""
     view = scene.view
     points = scene.points - _middle(scene.points)[:, None, :] if view.follow else scene.points
     seen = points[:: max(1, len(points) // 200)].reshape(-1, 3)
     right, up, back = view.axes()
     center = np.zeros(3) if view.follow else _middle(seen)
-    wide, high = HALF * aspect * 0.88, HALF * 0.78
+    wide, high = HALF * aspect * 0.88, HALF * 0.78 * free
     distance = 1.0
     for _ in range(3):  # what is seen moves to the middle, then the distance follows
         x, y, z = (seen - center) @ right, (seen - center) @ up, (seen - center) @ back

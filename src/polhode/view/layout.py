@@ -61,7 +61,6 @@ class _Layout:
         self.ties: list[Tie] = []
         self.size = self.thick = 1.0  # of the machine; the measure of how thick its parts are drawn
         self.alone = False  # one body without bars or wheels
-        self.grounds: set[tuple[int, bytes]] = set()  # that have a plate
         self.bars: Mapping[str, Sequence[np.ndarray]] = {}
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:

@@ -100,12 +100,12 @@ def figure(
                     _draw(ax, t, panel)
                     draw_lines(ax, t, events, labelled=i == j == 0)
                     below = any(j < len(other) and other[j] for other in rows[i + 1 :])
-                    below = below or (bool(bands) and width == 1)
+                    below = below or bool(bands)
                     ax.tick_params(labelbottom=not below)
                     ax.set_xlabel("" if below else "time [s]")
-        if bands:
-            ax = fig.add_subplot(grid[len(rows), :])
-            draw_bands(ax, t, bands, 5.2 + 6.2 * (width - 1))
+        for j in range(width) if bands else ():  # in line with the panels above
+            ax = fig.add_subplot(grid[len(rows), j])
+            draw_bands(ax, t, bands or {}, 5.2, first=j == 0, last=j == width - 1)
             ax.set_xlim(*_span(t))
             ax.set_xlabel("time [s]")
         _head(fig, title, note)

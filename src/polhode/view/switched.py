@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from .layout import _Layout
 
 Modes = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when each constraint does what
+Grounds = dict[tuple[int, bytes], tuple[int, np.ndarray, list[np.ndarray]]]  # a body, a pose, where feet were
 IDLE = ("open", "released")
 
 
 def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
     """Add the shapes of all that comes and goes."""
+    grounds: Grounds = {}
     rotors = {speed for body in layout.model.bodies if body.rotor for speed in body.joint.speeds()}
     for c in layout.model.constraints:
         acts = spans(modes, c.name)
         if isinstance(c, KnifeEdge):
             _blade(layout, c, U)
         elif isinstance(c, Contact):
-            _contact(layout, c, acts, U)
+            _contact(layout, c, acts, U, grounds)
         elif isinstance(c, Rope):
             (a, X), (b, Y) = map(layout.frame, c.ends)
             length = float(layout.numbers([c.length])[0])
@@ -53,6 +55,8 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
                 if body.joint.name in names or set(body.joint.speeds()) & set(names):
                     at = layout.index[body.name], pose(np.zeros(3))
                     layout.add("pin", *at, 0.024 * layout.thick, role="accent", when=acts)
+    for ground, Y, places in grounds.values():
+        _ground(layout, ground, Y, np.concatenate(places))
 
 
 def _blade(layout: _Layout, c: KnifeEdge, U: np.ndarray) -> None:
@@ -70,8 +74,8 @@ def spans(modes: Modes, name: str) -> Spans:
     return tuple((a, b) for a, b, word in modes.get(name, ()) if word not in IDLE)
 
 
-def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray) -> None:
-    """The ground, where it is not the floor, and the point of contact on it."""
+def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray, grounds: Grounds) -> None:
+    """The point of contact, and, where the ground is not the floor, where that was on it."""
     (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
     X_WM, X_WG = layout.poses[:, body] @ X, layout.poses[:, ground] @ Y
     n, centre = X_WG[:, :3, 2], X_WM[:, :3, 3]
@@ -88,15 +92,12 @@ def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray) -> None:
     k = layout.join(f"foot of {c.name}", foot)
     layout.add("pin", k, np.eye(4), 0.016 * layout.thick, role="accent", when=acts)
     if c.relief is None and (ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9):
-        _ground(layout, ground, Y, np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3]))
+        feet = np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3])
+        grounds.setdefault((ground, Y.tobytes()), (ground, Y, []))[2].append(feet)
 
 
 def _ground(layout: _Layout, body: int, Y: np.ndarray, feet: np.ndarray) -> None:
-    """A plate under the feet, in the axes of the ground's marker."""
-    key = (body, Y.tobytes())
-    if key in layout.grounds:
-        return
-    layout.grounds.add(key)
+    """A plate under all feet, in the axes of the ground's marker."""
     low, high = feet[:, :2].min(axis=0), feet[:, :2].max(axis=0)
     edges, thick = np.maximum(high - low + 0.5 * layout.size, 0.8 * layout.size), 0.015 * layout.size
     middle = np.append((low + high) / 2, -thick / 2)

@@ -44,16 +44,18 @@ def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labe
         low, high = ax.get_ylim()
         ax.set_ylim(low, low + (high - low) / (1 - share))
     for time, text in words.items():
+        side = "left" if (time - t[0]) / span < 2 * _NARROW else "right"  # within the panel
         ax.text(
-            time, 0.985, f" {_short(text)}", transform=ax.get_xaxis_transform(), rotation=90, ha="right", va="top",
+            time, 0.985, f" {_short(text)}", transform=ax.get_xaxis_transform(), rotation=90, ha=side, va="top",
             fontsize=6, color="#7a848f", parse_math=False, zorder=0.95, clip_on=True,
         )  # fmt: skip
 
 
-def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float) -> None:
+def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float, first: bool = True, last: bool = True) -> None:
     """Draw a bar for each constraint, in pieces coloured by what it did, with words where they fit.
 
-    wide : about how wide it is, inches
+    wide        : about how wide it is, inches
+    first, last : of several next to each other, below columns of panels: names stand at the first, colours at the last
     """
     shown = dict(list(bands.items())[:MOST_BANDS])
     span = float(t[-1] - t[0]) or 1.0
@@ -64,12 +66,15 @@ def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float) -> None:
             if (end - start) / span * wide > _WORD * (len(word) + 2):
                 ax.text((start + end) / 2, row, word, ha="center", va="center", fontsize=7, color="#2a3038", zorder=3)
     left_out = len(bands) - len(shown)
-    ax.set_title("What holds" + (f", without {left_out} more" if left_out else ""), color="#2a3038")
-    ax.set_yticks(range(len(shown)), [_short(name) for name in shown])
+    if first:
+        ax.set_title("What holds" + (f", without {left_out} more" if left_out else ""), color="#2a3038")
+    ax.set_yticks(range(len(shown)), [_short(name) if first else "" for name in shown])
     ax.tick_params(axis="y", length=0, labelsize=8)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.grid(visible=False)
     ax.spines["left"].set_visible(False)
+    if not last:
+        return
     words = list(dict.fromkeys(word for pieces in shown.values() for _, _, word in pieces))
     alike: dict[str, list[str]] = {}
     for word in words:

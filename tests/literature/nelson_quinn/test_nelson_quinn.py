@@ -12,6 +12,7 @@ import polhode as ph
 from polhode.formulations.quasicoordinate import find_limbs, members
 from polhode.graph import evaluate
 from polhode.kinematics import derive
+from polhode.model.expression import Symbols, parse
 from polhode.model.grow import grow
 from tests.mechanics import random_state
 
@@ -242,7 +243,11 @@ def test_a_cable_from_a_welded_body(on):
         return {(u, v): made.D3[i, j] for i, u in enumerate(rows) for j, v in enumerate(columns)}
 
     assert found(on) == found("p")
-    assert [found(on)["jb_dot", u] for u in ("jp_dot", "ja_dot", "M_dot")] == [0, 0, 1]  # measured from the motor
+    assert [found(on)["jb_dot from p", u] for u in ("jp_dot", "ja_dot", "M_dot")] == [
+        0,
+        0,
+        1,
+    ]  # measured from the motor
 
 
 def test_axes_that_are_parallel_to_a_model_are_to_its_transformations():
@@ -288,3 +293,24 @@ def test_coupled_machine_equals_the_constrained_one():
     found = few.forward_dynamics(q, v, np.zeros(len(v)), controls=controls)
     assert len(v) == 11
     assert np.allclose(G @ found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_rows_in_print_hold_for_a_motion():
+    """Sums of R_dot as they are printed against the velocity of the base; a cable's rate has a name of its own."""
+    build = ph.Builder("hand")
+    build.body("palm", joint=ph.free(quaternion=False), mass=1, inertia=(0.1, 0.2, 0.3))
+    build.body("first", parent="palm", joint=ph.revolute("y", name="a"), mass=1, inertia=(0.02, 0.02, 0.02))
+    joint = ph.revolute("y", name="b")
+    build.body("second", parent="first", at=(0.2, 0, 0), joint=joint, mass=1, inertia=(0.02, 0.02, 0.02))
+    build.motor("M", inertia=0.01, axis="y", on="palm", cable=True, drives={"b": 1})
+    eq = ph.formulate(build.build(), "quasicoordinate")
+    rng = np.random.default_rng(4)
+    values = dict(zip((*eq.q, *eq.u), rng.uniform(-1, 1, len(eq.q) + len(eq.u)), strict=True))
+    rows = dict(line.strip().split(" = ") for line in repr(eq.transformations()).splitlines() if " = " in line)
+    velocity = numbers(eq.velocity("palm"), values)[3:]
+    for axis, expected in zip("xyz", velocity, strict=True):
+        text = rows[f"R_dot {axis} of second"].replace(" of second", "").replace(" palm_v", "*palm_v")
+        assert evaluate(parse(text, Symbols(), "row"), values) == pytest.approx(expected, abs=1e-12)
+    assert rows["b_dot from palm"] == "M_dot"
+    assert rows["Omega second from palm y of second"] == "b_dot from palm of second"
+    assert rows["Omega first from palm y of second"] == "a_dot of second"

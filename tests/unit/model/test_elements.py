@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import pydoc
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -34,11 +35,11 @@ def declare():
         active: bool = fields.flag(True)
 
     @element
-    class Latch(Switched):
+    class Clasp(Switched):
         """Hold a speed near another while it is active."""
 
-        table = "latch"
-        named = "latch {speed}"
+        table = "clasp"
+        named = "clasp {speed}"
         positional = 2
 
         name: str
@@ -74,9 +75,9 @@ def machine():
 
 def full():
     build = machine()
-    build.latch("arm_dot", grip=K)
+    build.clasp("arm_dot", grip=K)
     build.constraint(arm, name="still")
-    build.latch("arm_dot", "tip", grip=2, way="far", reach=L, axis=(3, 0, 4), active=False, name="second")
+    build.clasp("arm_dot", "tip", grip=2, way="far", reach=L, axis=(3, 0, 4), active=False, name="second")
     build.blow("tip", "world", arm_dot**2 * K, of="arm")
     build.spring("tip", "world", stiffness=K, length=1)
     build.blow(a="tip", b="world", push=(sin(arm), 0, ph.TIME), of="hand")
@@ -84,39 +85,39 @@ def full():
 
 
 def test_it_is_built():
-    latch, _, second = full().build().constraints
-    assert (latch.name, latch.speed, latch.ground, latch.grip) == ("latch arm_dot", "arm_dot", "world", K)
-    assert (latch.way, latch.reach, latch.axis, latch.active) == ("near", 1, row([1, 0, 0]), True)
+    clasp, _, second = full().build().constraints
+    assert (clasp.name, clasp.speed, clasp.ground, clasp.grip) == ("clasp arm_dot", "arm_dot", "world", K)
+    assert (clasp.way, clasp.reach, clasp.axis, clasp.active) == ("near", 1, row([1, 0, 0]), True)
     assert (second.name, second.ground, second.reach, second.active) == ("second", "tip", L, False)
     assert second.axis == row([Fraction(3, 5), 0, Fraction(4, 5)])
     wind, spring, other = full().build().forces
     assert [part.name for part in (wind, spring, other)] == ["wind tip world", "spring tip world", "wind tip world 2"]
     assert (wind.ends, wind.law, wind.push, wind.of) == (("tip", "world"), arm_dot**2 * K, row([0, 0, 0]), "arm")
     assert full().build().parameters == (L, K)
-    assert hash(latch) == hash(replace(latch))
-    assert latch != second
+    assert hash(clasp) == hash(replace(clasp))
+    assert clasp != second
 
 
 def test_its_method_explains_itself():
-    method = Builder().latch
+    method = Builder().clasp
     assert method.__doc__ == "Hold a speed near another while it is active."
     text = str(inspect.signature(method))
     assert text == "(speed, ground='world', *, grip, reach=None, way='near', axis='x', name='', active=True)"
-    assert "latch" in dir(Builder())
+    assert "clasp" in dir(Builder())
     assert "blow" in dir(Builder())
-    with pytest.raises(AttributeError, match=r"Builder has no 'latsh'. Did you mean 'latch'"):
-        Builder().latsh("arm_dot")
+    with pytest.raises(AttributeError, match=r"Builder has no 'clasb'. Did you mean 'clasp'"):
+        Builder().clasb("arm_dot")
     with pytest.raises(TypeError, match="grip"):
-        machine().latch("arm_dot")
+        machine().clasp("arm_dot")
     with pytest.raises(TypeError, match=r"there is no 'grasp'. Did you mean 'grip'"):
-        machine().latch("arm_dot", grip=1, grasp=2)
+        machine().clasp("arm_dot", grip=1, grasp=2)
 
 
 def test_it_is_printed():
     lines = str(full().build()).splitlines()
     assert lines[-6:-3] == ["wind tip world", "spring tip world", "wind tip world 2"]
-    assert lines[-3] == "latch arm_dot [latch world, arm_dot]"
-    assert lines[-1] == "second [latch tip, arm_dot]"
+    assert lines[-3] == "clasp arm_dot [clasp world, arm_dot]"
+    assert lines[-1] == "second [clasp tip, arm_dot]"
 
 
 def test_it_is_written_and_read():
@@ -124,33 +125,33 @@ def test_it_is_written_and_read():
     text = write_toml(model)
     assert read_toml(text) == model
     assert '[[wind]]\nname = "wind tip world"\nbetween = ["tip", "world"]\nlaw = "arm_dot**2*k"\n' in text
-    assert 'constraint_order = ["latch arm_dot", "still", "second"]' in text
-    latches = text.partition("[[latch]]")[2].split("[[latch]]")
-    assert "reach" not in latches[0]
-    assert "axis" not in latches[0]
-    assert 'reach = "L"' in latches[1]
-    assert 'axis = ["3/5", 0, "4/5"]' in latches[1]
-    assert "active = false" in latches[1]
+    assert 'constraint_order = ["clasp arm_dot", "still", "second"]' in text
+    clasps = text.partition("[[clasp]]")[2].split("[[clasp]]")
+    assert "reach" not in clasps[0]
+    assert "axis" not in clasps[0]
+    assert 'reach = "L"' in clasps[1]
+    assert 'axis = ["3/5", 0, "4/5"]' in clasps[1]
+    assert "active = false" in clasps[1]
 
 
 WRONG = {
-    "speed": (lambda b: b.latch("arm", grip=1), "speed 'arm' does not exist. Did you mean 'arm_dot'?"),
-    "marker": (lambda b: b.latch("arm_dot", "tap", grip=1), "marker 'tap' does not exist. Did you mean 'tip'?"),
+    "speed": (lambda b: b.clasp("arm", grip=1), "speed 'arm' does not exist. Did you mean 'arm_dot'?"),
+    "marker": (lambda b: b.clasp("arm_dot", "tap", grip=1), "marker 'tap' does not exist. Did you mean 'tip'?"),
     "coordinate": (lambda b: b.blow("tip", "world", of="t"), "Wind 'wind tip world': coordinate 't' does not exist."),
-    "bound": (lambda b: b.latch("arm_dot", grip=0), "Constraint 'latch arm_dot': grip is 0, expected more than 0."),
-    "other bound": (lambda b: b.latch("arm_dot", grip=1, way="far", reach=0), "reach is 0, expected 0.5 or more."),
-    "belongs": (lambda b: b.latch("arm_dot", grip=1, reach=1), 'has a reach, expected one for way "far"'),
-    "missing": (lambda b: b.latch("arm_dot", grip=1, way="far"), 'has no reach, expected one for way "far"'),
-    "choice": (lambda b: b.latch("arm_dot", grip=1, way="up"), 'way is \'up\', expected "near" or "far".'),
-    "flag": (lambda b: b.latch("arm_dot", grip=1, active=1), "active is 1, expected true or false."),
-    "axis": (lambda b: b.latch("arm_dot", grip=1, axis=(L, 0, 1)), "its axis has symbols, expected numbers."),
-    "direction": (lambda b: b.latch("arm_dot", grip=1, axis=(0, 0, 0)), "axis has length 0"),
-    "moving": (lambda b: b.latch("arm_dot", grip=arm), "its numbers depend on arm, expected constants."),
+    "bound": (lambda b: b.clasp("arm_dot", grip=0), "Constraint 'clasp arm_dot': grip is 0, expected more than 0."),
+    "other bound": (lambda b: b.clasp("arm_dot", grip=1, way="far", reach=0), "reach is 0, expected 0.5 or more."),
+    "belongs": (lambda b: b.clasp("arm_dot", grip=1, reach=1), 'has a reach, expected one for way "far"'),
+    "missing": (lambda b: b.clasp("arm_dot", grip=1, way="far"), 'has no reach, expected one for way "far"'),
+    "choice": (lambda b: b.clasp("arm_dot", grip=1, way="up"), 'way is \'up\', expected "near" or "far".'),
+    "flag": (lambda b: b.clasp("arm_dot", grip=1, active=1), "active is 1, expected true or false."),
+    "axis": (lambda b: b.clasp("arm_dot", grip=1, axis=(L, 0, 1)), "its axis has symbols, expected numbers."),
+    "direction": (lambda b: b.clasp("arm_dot", grip=1, axis=(0, 0, 0)), "axis has length 0"),
+    "moving": (lambda b: b.clasp("arm_dot", grip=arm), "its numbers depend on arm, expected constants."),
     "nan": (lambda b: b.blow("tip", "world", math.nan, of="arm"), "law is nan, expected a finite number."),
-    "text": (lambda b: b.latch(3, grip=1), "speed is 3, expected the name as text."),
+    "text": (lambda b: b.clasp(3, grip=1), "speed is 3, expected the name as text."),
     "vector": (lambda b: b.blow("tip", "world", push=(1, 2), of="arm"), "push has 2 entries, expected 3."),
     "rigid": (lambda b: b.blow("tip", "hand", of="arm"), "has both ends on 'hand', which is rigid"),
-    "name": (lambda b: [b.latch("arm_dot", grip=1, name="a") for _ in "12"], "Constraint 'a' exists 2 times"),
+    "name": (lambda b: [b.clasp("arm_dot", grip=1, name="a") for _ in "12"], "Constraint 'a' exists 2 times"),
 }
 
 
@@ -165,18 +166,18 @@ def test_it_is_checked(name):
 
 
 HEAD = '[[body]]\nname = "arm"\nmass = 1\njoint = { type = "revolute", axis = "y" }\n'
-LATCH = '[[latch]]\nspeed = "arm_dot"\ngrip = 1\n'
+CLASP = '[[clasp]]\nspeed = "arm_dot"\ngrip = 1\n'
 WRONG_TEXT = {
-    "[[latch]]\ngrip = 1": "Latch number 1: speed is missing",
-    LATCH + "gripp = 1": "Latch 'arm_dot': unknown key 'gripp'. Did you mean 'grip'",
-    LATCH + "active = 1": "active is 1, expected true or false",
-    LATCH + "way = 1": "way is 1, expected text",
-    LATCH.replace("1", '"m"'): "Latch: grip is 'm': unknown name m",
-    LATCH.replace("1", '"m"') + 'name = "a"': "Constraint 'a': grip is 'm': unknown name m",
+    "[[clasp]]\ngrip = 1": "Clasp number 1: speed is missing",
+    CLASP + "gripp = 1": "Clasp 'arm_dot': unknown key 'gripp'. Did you mean 'grip'",
+    CLASP + "active = 1": "active is 1, expected true or false",
+    CLASP + "way = 1": "way is 1, expected text",
+    CLASP.replace("1", '"m"'): "Clasp: grip is 'm': unknown name m",
+    CLASP.replace("1", '"m"') + 'name = "a"': "Constraint 'a': grip is 'm': unknown name m",
     '[[wind]]\nbetween = ["arm"]\nof = "arm"': "Wind: between is .'arm'., expected two markers or bodies",
     '[[wind]]\nbetween = ["arm", "world"]\nof = "arm"\npush = [1, 2]': "push has 2 entries, expected 3",
-    "latch = 3": r"Model: latch is 3, expected tables \[\[latch\]\]",
-    "ltach = 3": "unknown key 'ltach'. Did you mean 'latch'",
+    "clasp = 3": r"Model: clasp is 3, expected tables \[\[clasp\]\]",
+    "clsap = 3": "unknown key 'clsap'. Did you mean 'clasp'",
 }
 
 
@@ -191,17 +192,17 @@ def test_values_and_names_reach_it():
     assert model.substituted({"k": 5}).constraints[0].grip == 5
     with pytest.raises(ModelError, match="grip is -1, expected more than 0"):
         model.substituted({"k": -1})
-    latch = model.constraints[0]
-    assert latch.renamed({"arm_dot": "hand_dot"}, "speed") == replace(latch, speed="hand_dot")
+    clasp = model.constraints[0]
+    assert clasp.renamed({"arm_dot": "hand_dot"}, "speed") == replace(clasp, speed="hand_dot")
     assert model.forces[0].renamed({"tip": "hand"}, "marker").ends == ("hand", "world")
-    assert latch.expressions() == [K, 1, 1, 0, 0]  # grip, reach, axis
+    assert clasp.expressions() == [K, 1, 1, 0, 0]  # grip, reach, axis
     assert model.merged().constraints == model.constraints
 
 
 def test_what_it_does_must_be_said():
     build = machine()
-    build.latch("arm_dot", grip=1)
-    with pytest.raises(TypeError, match="Constraint 'latch arm_dot': nothing says what rows a Latch has"):
+    build.clasp("arm_dot", grip=1)
+    with pytest.raises(TypeError, match="Constraint 'clasp arm_dot': nothing says what rows a Clasp has"):
         _ = ph.formulate(build.build()).constraints
 
 
@@ -251,3 +252,11 @@ def test_what_an_element_is_about_comes_first_and_by_position():
 def test_a_call_that_does_not_fit_is_named(call, said):
     with pytest.raises(TypeError, match=said):
         call(ph.Builder("x"))
+
+
+def test_methods_of_elements_belong_to_the_class():
+    """help(ph.Builder.motor), help(ph.Builder) and completion have them, each with its arguments."""
+    assert {"motor", "spring", "contact", "brake", "keyframe", "actuator"} <= {*dir(ph.Builder)}
+    assert pydoc.render_doc(ph.Builder.motor, renderer=pydoc.plaintext).count("efficiency_back") > 1
+    assert "rolling(self, /" in pydoc.render_doc(ph.Builder, renderer=pydoc.plaintext)
+    assert list(inspect.signature(ph.Builder().spring).parameters) == list(ELEMENTS["spring"].signature.parameters)

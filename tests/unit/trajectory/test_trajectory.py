@@ -80,3 +80,44 @@ def test_speeds_that_are_not_a_joints():
     assert traj.units["w"] == ""
     assert np.allclose(traj.evaluate("theta_dot"), traj["w"] / 2)
     assert np.abs(traj.energy_drift).max() < 1e-7
+
+
+def servo():
+    build = ph.Builder("servo")
+    build.body("arm", joint=ph.revolute("y", name="elbow"), mass=1, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    limits = {"lower": -0.1, "upper": ph.symbol("most")}
+    build.motor("M", inertia=1e-4, ratio=50, axis="y", **limits).drives({"elbow": 1})
+    return ph.formulate(build.build(), "quasicoordinate").compile()
+
+
+def test_controls_are_shown_as_they_act():
+    run = ph.simulate(servo(), t_end=0.5, tau={"M": "3*cos(20*t)"}, p={"most": 0.2})
+    assert np.allclose(run["M_control"], np.clip(3 * np.cos(20 * run.t), -0.1, 0.2), rtol=0, atol=1e-12)
+    assert set(run["M_control"][[0, -1]]) == {-0.1, 0.2}
+
+
+def test_speeds_of_driven_joints_are_known_by_name(tmp_path):
+    """elbow' = M' / 50, in controllers, columns and figures."""
+    dyn = servo()
+    one, other = (ph.simulate(dyn, t_end=0.5, tau={"M": f"1 - elbow - {v}"}, p=[5]) for v in ("elbow_dot", "M_dot/50"))
+    assert np.allclose(one.q, other.q, rtol=0, atol=1e-12)
+    assert np.ptp(one["elbow_dot"]) > 0.1
+    assert np.allclose(one["elbow_dot"], one["M_dot"] / 50, rtol=0, atol=1e-14)
+    assert one.units["elbow_dot"] == "rad/s"
+    assert "elbow_dot" in one
+    assert one.plot(["elbow_dot"], path=tmp_path / "a.png").axes[0].get_title(loc="left").endswith("[rad/s]")
+    with pytest.raises(ValueError, match="elbow_dt"):
+        ph.simulate(dyn, t_end=0.5, tau={"M": "-elbow_dt"}, p=[5])
+
+
+def test_figures_have_rotors_apart_and_units_of_motors(tmp_path):
+    build = ph.Builder("servo")
+    build.body("arm", joint=ph.revolute("y", name="elbow"), mass=1, com=(0, 0, -0.3), inertia=(0.01, 0.01, 0.01))
+    electrical = {"constant": 0.05, "resistance": 1, "inductance": 1e-3}
+    build.motor("M", inertia=1e-4, ratio=50, axis="y", **electrical).drives({"elbow": 1})
+    build.actuator("push", {"elbow_dot": 1})
+    run = ph.simulate(ph.formulate(build.build()).compile(), t_end=0.1, tau={"M": 3.0, "push": 0.1})
+    assert [run.units[name] for name in ("M_control", "push_control", "M_current")] == ["V", "N m", "A"]
+    titles = [ax.get_title(loc="left") for ax in run.plot(path=tmp_path / "a.png").axes]
+    for title in ("Angles: 'elbow' [rad]", "Angles of rotors: 'M' [rad]", "Currents: 'M_current' [A]"):
+        assert title in titles

@@ -114,7 +114,7 @@ def test_names_are_told_from_units(name):
     assert {ax.get_xlabel() for ax in fig.axes} == {"", "time [s]"}
 
 
-def test_one_strip_goes_across_all_columns_and_its_legend_names_each_colour_once():
+def test_strips_line_up_with_the_columns_and_their_legend_names_each_colour_once():
     t = np.linspace(0, 10, 50)
     curves = [
         Curve(name="a", values=t, quantity="Angles", side=0),
@@ -126,12 +126,14 @@ def test_one_strip_goes_across_all_columns_and_its_legend_names_each_colour_once
     }
     fig = figure(t, curves, events=[(4.0, "command"), (6.0, "closes")], bands=bands)
     fig.canvas.draw()
-    strips = [ax for ax in fig.axes if ax.get_title(loc="left") == "What holds"]
-    assert len(strips) == 1
-    left, right = fig.axes[:2]
-    assert strips[0].get_position().x0 == pytest.approx(left.get_position().x0, abs=1e-3)
-    assert strips[0].get_position().x1 == pytest.approx(right.get_position().x1, abs=1e-3)
-    said = [text.get_text() for text in strips[0].get_legend().get_texts()]
+    left, right, *strips = fig.axes
+    assert [ax.get_title(loc="left") for ax in strips] == ["What holds", ""]
+    for above, strip in zip((left, right), strips, strict=True):
+        assert strip.get_position().x0 == pytest.approx(above.get_position().x0, abs=1e-3)
+        assert strip.get_position().x1 == pytest.approx(above.get_position().x1, abs=1e-3)
+        assert strip.get_xlim() == pytest.approx(above.get_xlim())
+    assert strips[0].get_legend() is None
+    said = [text.get_text() for text in strips[1].get_legend().get_texts()]
     assert said == ["released, open", "holds, closed", "slips"]
     # words are no wider than what they stand on, and those of events stand above the curves
     pieces = {(start, end): word for row in bands.values() for start, end, word in row}
@@ -145,3 +147,13 @@ def test_one_strip_goes_across_all_columns_and_its_legend_names_each_colour_once
         assert ends[0] <= box.x0 < box.x1 <= ends[1]
     top = left.transData.transform((0, t.max()))[1]
     assert all(text.get_window_extent().y0 >= top for text in left.texts)
+
+
+def test_a_word_at_the_start_stands_within_its_panel():
+    t = np.linspace(0, 10, 50)
+    fig = figure(t, [Curve(name="a", values=t, quantity="Angles")], events=[(0.0, "command"), (9.0, "closes")])
+    fig.canvas.draw()
+    ax = fig.axes[0]
+    for word in ax.texts:
+        box, panel = word.get_window_extent(), ax.get_window_extent()
+        assert panel.x0 - 1 <= box.x0 < box.x1 <= panel.x1 + 1

@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.trajectory import Event
 from polhode.view import page
+from polhode.view.film import ROW, _Canvas
 from polhode.view.scene import is_there, sag
 
 FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
@@ -137,3 +140,39 @@ def test_rotors_on_one_axis_are_wheels_side_by_side_in_colours_of_their_own():
     assert abs(apart[2]) > motor.size[1]
     assert not any(shape.kind == "box" for shape in scene.shapes)
     assert scene.depths[motor.body] != scene.depths[chuck.body]
+
+
+def test_one_plate_is_under_all_feet():
+    """Two bobs 3 m apart on one slope, both above its only plate."""
+    build = ph.Builder("two")
+    build.marker("slope", body="world", rpy=(0, 0.2, 0))
+    for name, x in (("a", -1.5), ("b", 1.5)):
+        build.body(name, joint=ph.prismatic("z", name=name), at=(x, 0, 0.6), mass=1)
+        build.contact(name, "slope", name=f"ground {name}")
+    run = ph.simulate(ph.formulate(build.build()).compile(), t_end=0.8)
+    scene = run.scene(fps=10)
+    (plate,) = [s for s in scene.shapes if s.kind == "box" and s.role == "stand"]
+    for name in ("a", "b"):
+        seen = np.linalg.inv(plate.pose) @ scene.poses[-1, scene.bodies.index(name)] @ [0, 0, 0, 1]
+        assert (np.abs(seen[:2]) < np.array(plate.size[:2]) / 2).all()
+
+
+def test_the_strip_of_a_film_is_below_all_that_is_drawn():
+    """A bob that falls from 3 m, with as many bands as a strip may have."""
+    build = ph.Builder("fall")
+    build.body("bob", joint=ph.prismatic("z", name="z"), mass=1)
+    build.contact("bob", name="ground")
+    run = ph.simulate(ph.formulate(build.build()).compile(), {"z": 3.0}, t_end=1.0)
+    scene = run.scene(fps=10)
+    scene = replace(scene, bands=scene.bands * 10)
+    film = _Canvas(scene)
+    heights = [film.project(points, film.center)[0][:, 1] for points in scene.points]
+    assert 10 + ROW * 10 < np.min(heights) < np.max(heights) < film.height
+
+
+def test_what_comes_to_rest_and_slides_on_does_not_stick():
+    held = {"a": "slides", "b": "sticks"}
+    event = {"time": 1.0, "why": "sticks", "mode": held}
+    assert Event(**event, what=("a",)).short == "comes to rest: a slides on"
+    assert Event(**event, what=("b",)).short == "sticks: b sticks"
+    assert Event(**event, what=("a", "b")).short == "sticks: a slides, b sticks"

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, identity, matrix, zeros
+from polhode.graph.printing import READABLE, summary, tree_size
 from polhode.kinematics import InSpeeds, Motion
 from polhode.kinematics.joint import block_diagonal
 from polhode.model import WORLD
@@ -33,8 +34,10 @@ AXES = "xyz"
 class Transformations:
     """The matrices, and what their rows and columns are.
 
-    limbs : C^R and D of each limb, by name
-    names : of the entries of (R_dot, omega), of the speeds after D_0, D_1, D_2 and D_3
+    limbs : C^R and D of each limb, by name [NelsonQuinn, eq. 17, 29, 30]; C0, D0 have them along a diagonal [eq. 35]
+    names : of the rows of D_0, (R_dot, Omega) with angular velocities before C^R, each relative to the body it is
+            measured from; then of the speeds after D_0, D_1, D_2 and D_3. "b_dot from palm" is the rate of a joint
+            whose angle is measured from the palm, not from the body before it
     """
 
     limbs: dict[str, tuple[Matrix, Matrix]]
@@ -64,7 +67,12 @@ class Transformations:
 
 
 def _term(e: Expr, name: str) -> str:
-    return name if e == 1 else f"-{name}" if e == -1 else f"{short(e)} {name}"
+    """A coefficient, in brackets where it is a sum, and what it is of."""
+    if e in (1, -1):
+        return name if e == 1 else f"-{name}"
+    inner = e.args[0] if e.op == "neg" else e
+    written = summary(e) if tree_size(e) > READABLE else short(e)
+    return f"({written}) {name}" if inner.op in ("add", "sub") else f"{written} {name}"
 
 
 def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None = None) -> Transformations:
@@ -76,7 +84,9 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     bodies = {m.name: m for m in members(kin.joints)}
     chains = [tuple(bodies[name] for name in (*limb.bodies, *limb.rotors)) for limb in limbs]
     welded = {marker.name: marker.body for marker in kin.joints.model.markers}
-    between = _between(bodies, {name: welded.get(start, start) for name, start in (inboard or {}).items()})
+    starts = {name: welded.get(start, start) for name, start in (inboard or {}).items()}
+    between = _between(bodies, starts)
+    carriers = {m.name: WORLD if m.parent is None else m.parent.name for m in bodies.values()} | starts
     made = {limb.name: (_relative(chain, between), _joints(chain)) for limb, chain in zip(limbs, chains, strict=True)}
     own = [[(m, k) for m in chain for k in range(m.D.shape[1])] for chain in chains]  # a speed of a limb
     whole = [(l, m, k) for l, part in enumerate(own) for m, k in part]
@@ -89,8 +99,10 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
     if between:
         D3 = _measured(bodies, between) @ D3
     u, last = [str(s.value) for s in kin.joints.u], tuple(str(s.value) for s in kin.u)
-    place = dict(zip(after2, u, strict=True))
+    measured = [f"{v} from {starts[name]}" if between.get(name) else v for v, (name, _) in zip(u, after2, strict=True)]
+    place = dict(zip(after2, measured, strict=True))
     limb_names = [limb.name for limb in limbs]
+    rows = [_rows(limb, chain, carriers) for limb, chain in zip(limb_names, chains, strict=True)]
     return Transformations(
         limbs=made,
         C0=block_diagonal([C for C, _ in made.values()]),
@@ -99,10 +111,10 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
         D2=D2,
         D3=D3,
         names=(
-            tuple(name for limb, chain in zip(limb_names, chains, strict=True) for name in _rows(limb, chain)),
+            tuple(name for part in rows for name in part),
             tuple(f"{place[m.name, k]} of {limb_names[l]}" for l, m, k in whole),
             tuple(place[name, k] + ("" if l is None else f" of {limb_names[l]}") for name, k, l in after1),
-            tuple(u),
+            tuple(measured),
             last,
         ),
     )
@@ -113,9 +125,10 @@ def _sliding(chain: Sequence[Member]) -> list[Member]:
     return [m for m in chain[1:] if any(e != 0 for e in m.slide.entries)]
 
 
-def _rows(limb: str, chain: Sequence[Member]) -> list[str]:
-    """What the quasicoordinates of a limb are called."""
-    titles = ["R", *(f"omega {m.name}" for m in chain), *(f"slide {m.name}" for m in _sliding(chain))]
+def _rows(limb: str, chain: Sequence[Member], carriers: Mapping[str, str]) -> list[str]:
+    """What the rows of D of a limb are called: R_dot, relative angular velocities, slides."""
+    turns = [f"Omega {m.name} from {carriers[m.name]}" for m in chain]
+    titles = ["R_dot", *turns, *(f"slide {m.name}" for m in _sliding(chain))]
     return [f"{title} {axis} of {limb}" for title in titles for axis in AXES]
 
 

@@ -1,0 +1,57 @@
+"""Angles near their singular position, where the rates of a joint's coordinates grow beyond bounds."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from polhode.graph import Expr, evaluate, free_symbols, symbol, zeros
+from polhode.kinematics.joint import part_rates
+from polhode.model.algebra import twists
+from polhode.model.joint import Part
+from polhode.trajectory import Trajectory
+
+NEAR = 200.0  # rates of angles by angular velocity: within 0.3 degrees of the singular position
+MANY = 20_000  # steps, after which the whole run is looked at, in so many states:
+LOOKS = 500
+
+
+def singular_angles(traj: Trajectory) -> str:
+    """Say where angles of a joint are near their singular position: at the start, or in a run of very many steps."""
+    dyn, steps = traj.dynamics, int(traj.statistics.get("steps", 0))
+    stride = len(traj) // LOOKS + 1 if steps > MANY else len(traj)
+    known = {s: float(e) for s, e in dyn.values.items()}
+    known |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
+    for body in dyn.equations.model.bodies:
+        q, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
+        for part in parts:
+            own, q = tuple(q[: part.nq]), q[part.nq :]
+            rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
+            if not rates:
+                continue
+            columns = [traj.coordinates.index(str(s.value)) for s in own]
+            for t, row in zip(traj.t[::stride], traj.q[::stride][:, columns], strict=True):
+                if _largest(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
+                    angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
+                    return (
+                        f"Joint {body.joint.name!r}: its angles are in their singular position at t = {t:.6g} s, "
+                        f"{', '.join(angles)}, where their rates have no bounds; the run took {steps:,} steps. Give "
+                        "the joint quaternion=True, or start in another position."
+                    )
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _turning(part: Part, q: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """What angles of a joint have of its angular velocities, q_dot = Gamma(q) beta, where that changes."""
+    gamma, h = part_rates(part, q), twists(part.basis)
+    rows, columns = ([k for k in range(n) if h[k].w != zeros(3)] for n in (part.nq, part.nu))
+    return tuple(e for e in (gamma[i, j] for i in rows for j in columns) if free_symbols(e) & {*q})
+
+
+def _largest(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
+    try:
+        return float(np.abs(evaluate(rates, values)).max())
+    except ZeroDivisionError:
+        return np.inf
