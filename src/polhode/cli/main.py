@@ -48,7 +48,7 @@ def main() -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _say(message: Warning | str, *_: Any) -> None:
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as a line, without the place in the code that gave it."""
     print(f"polhode: {for_shell(str(message))}", file=sys.stderr)
 
