@@ -61,7 +61,8 @@ def read_transmissions(root: Element, builder: Builder) -> None:
     for kind, n in others.items():
         builder.note(f"<transmission> of type {kind!r:.60} is not read{f' ({n} of them)' if n > 1 else ''}.")
     if interfaces:
-        builder.note(f"hardwareInterface of transmissions is not read ({interfaces} have one): controls are forces.")
+        have = "have" if interfaces > 1 else "has"
+        builder.note(f"hardwareInterface of transmissions is not read ({interfaces} {have} one): controls are forces.")
 
 
 def _kind(element: Element) -> str:

@@ -1,9 +1,13 @@
 """What is said of a description that cannot be: the object that was written, and a remedy."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import polhode as ph
 from polhode.formats.toml import read_toml
+from polhode.formats.toml_elements import element_keys
 from polhode.formats.urdf import read_urdf
 
 
@@ -103,3 +107,55 @@ def test_two_joints_of_one_role_are_noted():
     assert not model.actuators
     said = "Transmission 't' is not read: 2 of its joints have the role 'joint1', expected one of them."
     assert said in model.notes
+
+
+def test_long_expressions_are_cut_with_an_ellipsis():
+    build = arm()
+    short, long = "j - 2*k", " + ".join(f"{n}.5*sin({n}*j)*cos(k)" for n in range(1, 9))
+    build.constraint(short, name="short", active=False)
+    build.constraint(long, name="long", active=False)
+    build.state("s", rate=long)
+    build.switch(when=f"{long} > 1", engage="short")
+    model = build.build()
+    said = [model.constraints[0].described(), model.constraints[1].described(), model.states[0].described()]
+    assert "..." not in said[0]
+    assert said[1].endswith(" ... = 0")
+    assert said[2].endswith(" ...")
+    assert str(model.switches[0]).endswith(" ...")
+    assert max(map(len, said)) < 80
+
+
+def test_one_of_a_thing_is_said_in_the_singular():
+    build = arm()
+    build.constraint("j - 2*k", name="tie")
+    (said,) = build.build().report().findings
+    assert said.startswith("The constraint has 1 equation: 'tie' 1. Simulations hold it;")
+    build.constraint("j - 3*k", name="other")
+    (said,) = build.build().report().findings
+    assert said.startswith("The constraints have 2 equations: 'tie' 1, 'other' 1. Simulations hold them;")
+    dynamics = ph.formulate(arm().build()).compile()
+    run = {"method": "rk4", "output": "steps"}
+    assert str(ph.simulate(dynamics, t_end=0.1, step=0.1, **run).outcome).endswith("in 1 step.")
+    assert str(ph.simulate(dynamics, t_end=0.1, step=0.05, **run).outcome).endswith("in 2 steps.")
+
+
+def test_every_table_of_toml_is_in_the_documentation():
+    text = (Path(__file__).parents[3] / "docs/models.md").read_text(encoding="utf-8")
+    rows = {m[1]: set(re.findall(r"`(\w+)`", m[2])) for m in re.finditer(r"\| `\[\[(\w+)\]\]` \|(.*)\|\n", text)}
+    for table, (_, known) in element_keys().items():
+        assert table in rows, table
+        yielding = rows.get(f"compliant_{table}", set())  # which the row refers to
+        if table != "motor":  # whose keys are in docs/drives.md
+            assert known - {"active"} <= rows[table] | yielding, table
+
+
+def test_commands_that_change_nothing_are_no_events_and_switches_are():
+    build = arm()
+    build.brake("j_dot", name="brake")
+    dynamics = ph.formulate(build.build()).compile()
+    sim = ph.Simulation(dynamics)
+    sim.run(0.1)
+    sim.engage("brake")
+    assert len(sim.events) == 1
+    traj = ph.simulate(dynamics, t_end=0.2, switches=[ph.at(0.1, engage="brake")])
+    assert [str(event).partition(", ")[2] for event in traj.events[1:]] == ["at 0.1 s: nothing changes"]
