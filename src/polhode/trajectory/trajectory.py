@@ -370,7 +370,7 @@ class Trajectory:
         """
         if path is None and pictures.names_a_figure(names):
             names, path = None, names
-        return pictures.plot(self, [names] if isinstance(names, str) else names, path)
+        return pictures.plot(self, [str(names)] if isinstance(names, (str, Path)) else names, path)
 
     def animate(self, path: Any, fps: int = 25) -> Path:
         """Write the motion: a page that plays it for .html, a film for .gif and .mp4; return the path.
