@@ -52,17 +52,18 @@ def note_contacts(
     flags = [flag for option in root.all("option") for flag in option.all("flag")]
     if any(flag.get(key) == "disable" for flag in flags for key in ("contact", "constraint")):
         return
-    kinds: dict[Touching, str | None] = {}
+    kinds: dict[Touching, None] = {}
     ground: list[str] = []
     for geom, body in geoms:
         found = touching(geom, hosts[body])
         kinds.setdefault(found)
         if found.body == WORLD and geom.get("name"):
             ground.append(geom.get("name") or "")
-    pairs = [(a, b) for a, b in combinations(list(kinds)[:_MOST], 2) if a.touches(b, parents)]
-    if not pairs:
+    standing = [kind for kind in kinds if kind.body == WORLD][:_MOST]
+    moving = [kind for kind in kinds if kind.body != WORLD][:_MOST]
+    lands = any(a.touches(b, parents) for a in standing for b in moving)
+    if not lands and not any(a.touches(b, parents) for a, b in combinations(moving, 2)):
         return
-    lands = any(WORLD in (a.body, b.body) for a, b in pairs)
     named = f" ({listed(ground, 3)})" if ground else ""
     missing = f"bodies go through the ground{named} of the file" if lands else "bodies pass through each other"
     builder.note(
