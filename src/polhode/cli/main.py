@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast
 
@@ -30,6 +31,7 @@ USAGE = cast(
 
 def main() -> NoReturn:
     """Run the command line; faults become one message and exit code 1, wrong usage exit code 2."""
+    warnings.showwarning = _say
     try:
         code = app(standalone_mode=False)  # of a command that ended with typer.Exit
     except BrokenPipeError:
@@ -44,6 +46,11 @@ def main() -> NoReturn:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         _fail(for_shell(text), [for_shell(fault) for fault in getattr(error, "faults", [])], 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as a line, without the place in the code that gave it."""
+    print(f"polhode: {for_shell(str(message))}", file=sys.stderr)
 
 
 def _fail(text: str, faults: list[str], code: int) -> NoReturn:
@@ -209,6 +216,10 @@ def simulate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Initial state: q.elbow=0.3, u.elbow_dot=1, z.i=0.5; repeatable.")
     ] = None,
+    keyframe: Annotated[
+        str | None,
+        typer.Option("--keyframe", help='Begin there; "file" is the pose of an MJCF file.', show_default=False),
+    ] = None,
     guesses: Annotated[
         list[str] | None,
         typer.Option("--guess", help="Where to look for the rest of it, where loops close: a=-1,c=-1."),
@@ -257,7 +268,7 @@ def simulate(
     from polhode.simulate.run import simulated as run
     from polhode.simulate.switches import too_late
 
-    from .simulation import check, forces, initial, summary, write
+    from .simulation import beginning, check, forces, initial, summary, write
     from .switches import read_switches
 
     asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
@@ -274,12 +285,13 @@ def simulate(
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
     q0, u0, z0 = initial(settings or [], equations, "--set", "quz")
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
-    laws = forces(tau or [])
-    state = assemble(dynamics, q_near | q0, u_near | u0, keep=[*q0, *u0], z0=z0)
-    last = math.inf if t is None else t
+    begin = beginning(whole, keyframe)
+    laws, z0, t0 = begin.controls | forces(tau or []), begin.z | z0, begin.time
+    state = assemble(dynamics, begin.q | q_near | q0, begin.u | u_near | u0, keep=[*q0, *u0], t=t0, z0=z0)
+    last = math.inf if t is None else t0 + t
     output = "steps" if t is None and every is None else every
     found = run(
-        dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, tau=laws or None,
+        dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, t0=t0, tau=laws or None,
         method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
         switches=switches, _until=ends,
     )  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polhode.model import Model
 from polhode.model.errors import closest
 from polhode.trajectory.export import beside, shown_modes
 from polhode.view import for_animation, for_figure, needed, placed
@@ -31,9 +33,29 @@ def initial(settings: Sequence[str], equations: Any, where: str, groups: str) ->
     return list(found.values())
 
 
-def forces(settings: Sequence[str]) -> dict[str, str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """Where a run begins, by name, as far as it is said."""
+
+    q: dict[str, float]
+    u: dict[str, float]
+    z: dict[str, float]
+    controls: dict[str, Any]
+    time: float
+
+
+def beginning(model: Model, name: str | None) -> Beginning:
+    """The state and the controls of a keyframe, nothing where none is asked for."""
+    if name is not None and name not in (known := [key.name for key in model.keyframes]):
+        raise ValueError(f"--keyframe: there is no keyframe {name!r}. {closest(name, known)}")
+    given = {} if name is None else model.keyframe(name).start()
+    q, u, z, controls = (given.get(key, {}) for key in ("q0", "u0", "z0", "controls"))
+    return Beginning(q=q, u=u, z=z, controls=controls, time=given.get("t0", 0.0))
+
+
+def forces(settings: Sequence[str]) -> dict[str, Any]:
     """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"."""
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals or not name:

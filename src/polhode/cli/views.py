@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polhode.graph import Expr, intermediates, tree_size, vector
 from polhode.graph.printing import READABLE, infix
 from polhode.graph.views import short_floats
+from polhode.model.errors import listed as names
 from polhode.model.implied import limited
 
 from .holding import constraint_lists, listed, names_of, rows_at, rows_text, statement
@@ -73,6 +74,7 @@ def model_data(model: Model) -> dict[str, Any]:
         "states": [state.name for state in model.states],
         "switchable": switchable(model),
         "switches": [switch_data(switch) for switch in model.switches],
+        "keyframes": [key.name for key in model.keyframes],
         "findings": list(model.report().findings),
     }
 
@@ -232,6 +234,8 @@ def model_text(model: Model) -> str:
     lines += ["speeds", *(f"  {name}" for name in model.speeds)]
     lines += ["", f"Constraints: {listed(model.holding)}. {HOLDS}"] if names_of(model) else []
     lines += switchable_text(model)
+    if keys := [key.name for key in model.keyframes]:
+        lines += ["", f"Keyframes: {names(keys)}. simulate --keyframe NAME begins there."]
     findings = [for_shell(text) for text in model.report().findings]
     return "\n".join([*lines, *(["", "Worth knowing:"] if findings else []), *(f"  - {f}" for f in findings)])
 

@@ -25,6 +25,10 @@ _WORDS = {
     r"^limits=('\w+')": r"--limits \1",
     r'or load with limits="ignore"': "or give --limits ignore",
     r'load\(\.\.\., limits="ignore"\) leaves': "--limits ignore leaves",
+    r"load\(\.\.\., passive=True\) lets": "--passive lets",
+    r'of the joints with limits="ignore"': "of the joints with --limits ignore",
+    r", or skip this check with check=False": "",
+    r"simulate\(\.\.\., \*\*model\.keyframe\(\"([^\"]*)\"\)\.start\(\)\)": r"simulate --keyframe '\1'",
     r"Give output= its period": "Give --every its period",
 }
 

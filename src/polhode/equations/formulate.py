@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from polhode.formulations import Terms, denoc, kane, lagrange, poincare, quasicoordinate
@@ -64,7 +65,8 @@ def formulate(
     if method is None:
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.")
+        near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(str(method), METHODS, 1))
+        raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.{near}")
     if embed_by not in WAYS:
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
     if embed_by != "substitution" and method != "kane":

@@ -17,6 +17,7 @@ from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, wel
 from polhode.spatial import Pose
 
 from .mjcf_actuators import ActuatorReader
+from .mjcf_contacts import note_contacts
 from .mjcf_equalities import READ, Named, read_equality, read_tendon_equalities
 from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
@@ -96,6 +97,7 @@ class _Reader:
         self.bodies: list[_Body] = []
         self.equal = True  # whether equalities hold
         self.geoms: dict[str, Geom] = {}
+        self.solids: list[tuple[Element, str]] = []  # every geom, with its body
         self.sites: list[tuple[str, str, Pose]] = []
         self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body
         inside = [e for world in root.all("worldbody") for e in world.walk()]
@@ -169,6 +171,7 @@ class _Reader:
                 bodies.append(item)
             elif tag == "geom":
                 geoms.append((item.element, item.X_BF))
+                self.solids.append((item.element, body.name))
                 if name := item.element.get("name"):
                     self.geoms[name] = Geom(
                         element=item.element, body=body.name, X_BF=item.X_BF, settings=self.settings
@@ -269,6 +272,13 @@ class _Reader:
                 "the coordinates of its free joint are its pose in the world."
             )
 
+    def hosts(self) -> dict[str, str]:
+        """Of every body the one that it moves with: itself, or what it is fixed to."""
+        found = {WORLD: WORLD}
+        for body in self.bodies:
+            found[body.name] = body.name if body.joints else found[body.parent]
+        return found
+
     def read_equalities(self) -> None:
         """Read what holds bodies and joints together."""
         found = [e for section in self.root.all("equality") for e in section.all(*READ, "tendon")]
@@ -277,15 +287,14 @@ class _Reader:
             self.builder.note("<equality> is not read: a <flag> disables it.")
             self.equal = False
             return
-        places, hosts = {WORLD: Pose.identity()}, {WORLD: WORLD}
+        places = {WORLD: Pose.identity()}
         for body in self.bodies:
             places[body.name] = places[body.parent] @ body.X_PB
-            hosts[body.name] = body.name if body.joints else hosts[body.parent]
         refs = {read.joint.name: read.ref for body in self.bodies for read in body.joints}
         single = [body.joint for body in self.builder.bodies if body.joint.nq == 1]
         named = Named(
             places=places,
-            hosts=hosts,
+            hosts=self.hosts(),
             sites=self.named_sites,
             joints={joint.name: (joint.coordinates()[0], refs[joint.name]) for joint in single},
         )
@@ -320,6 +329,9 @@ class _Reader:
         for kind, n in counts.items():
             if n:
                 self.builder.note(f"{kind} is not read{f' ({n} of them)' if n > 1 else ''}.")
+        hosts = self.hosts()
+        parents = {body.name: hosts[body.parent] for body in self.bodies if body.joints}
+        note_contacts(self.root, self.solids, hosts, parents, self.builder)
 
 
 def _unread_options(option: Element) -> list[str]:

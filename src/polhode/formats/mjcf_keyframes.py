@@ -1,10 +1,11 @@
-"""MJCF keyframes: qpos, qvel, act and ctrl, in the order of the file, as values by name."""
+"""MJCF keyframes: qpos, qvel, act and ctrl, in the order of the file, as values by name; and the pose of the file."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import count
 
 from polhode.graph import vector
 from polhode.model import Builder, Faults, Joint
@@ -14,6 +15,7 @@ from polhode.spatial import quaternion_rotation
 from .mjcf_targets import Targets
 from .xml import Element, number, numbers
 
+FILE = "file"  # the keyframe of the pose in which a file has its bodies
 _MOCAP = ("mpos", "mquat")
 
 
@@ -35,6 +37,23 @@ def read_keyframes(root: Element, targets: Targets, driven: Driven | None, build
             name, k = f"key {i}.{k}", k + 1
         with faults.caught():
             _read(key, name, targets, driven, builder, faults)
+    _add_pose(targets, names, builder)
+
+
+def _add_pose(targets: Targets, names: Set[str | None], builder: Builder) -> None:
+    """Add a keyframe for the pose of the file, MuJoCo's qpos0, and note where that is not the one a run begins in."""
+    name = FILE if FILE not in names else next(n for k in count(2) if (n := f"{FILE} {k}") not in names)
+    builder.keyframe(name, q=targets.start)
+    rest = {
+        c: x for joint in targets.joints.values() for c, x in zip(joint.coordinates(), joint.neutral(), strict=True)
+    }
+    away = [f"{c} = {x:.6g}" for c, x in targets.start.items() if x != rest[c]]
+    if away:
+        shown = ", ".join(away[:8]) + ", ..." * (len(away) > 8)
+        builder.note(
+            f"Simulations begin at q = 0, and not in the pose of the file, where {shown}. "
+            f'Begin there with simulate(..., **model.keyframe("{name}").start()).'
+        )
 
 
 def _read(

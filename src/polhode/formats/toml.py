@@ -63,11 +63,20 @@ def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
     except RecursionError:
         raise ModelError(["the TOML is nested too deeply."], source) from None
     except tomllib.TOMLDecodeError as error:  # which says the line
-        raise ModelError([f'not TOML: {error}. Expressions go in quotes: mass = "2*m".'], source) from None
+        raise ModelError([f"not TOML: {error}. {_remedy(str(error))}"], source) from None
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
     found = _Reader(Faults(source)).model(data)
     return found if limits is None else replace(found, limits=limits)
+
+
+def _remedy(said: str) -> str:
+    """What to do about text that is no TOML, by what its reader says."""
+    if "overwrite" in said or "mutate" in said or "declare" in said or "namespace" in said:
+        return "A name stands for one value: what may occur several times has two brackets each time, as [[body]]."
+    if any(word in said for word in ("Illegal character", "nterminated", 'Expected "', "Expected '\"")):
+        return "Text ends with the quote it begins with, on the same line."
+    return 'Expressions go in quotes: mass = "2*m".'
 
 
 class _Unchecked(dict[str, Expr]):

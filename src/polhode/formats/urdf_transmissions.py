@@ -61,7 +61,8 @@ def read_transmissions(root: Element, builder: Builder) -> None:
     for kind, n in others.items():
         builder.note(f"<transmission> of type {kind!r:.60} is not read{f' ({n} of them)' if n > 1 else ''}.")
     if interfaces:
-        builder.note(f"hardwareInterface of transmissions is not read ({interfaces} have one): controls are forces.")
+        have = "have" if interfaces > 1 else "has"
+        builder.note(f"hardwareInterface of transmissions is not read ({interfaces} {have} one): controls are forces.")
 
 
 def _kind(element: Element) -> str:
@@ -139,6 +140,9 @@ class _Reader:
 def _in_roles(ends: list[Element]) -> list[Element]:
     """Actuators or joints in the order of their roles, "joint1" before "joint2"; as they stand where they have none."""
     roles = [inside.text.strip() if (inside := e.first("role")) is not None else "" for e in ends]
+    for role, times in Counter(filter(None, roles)).items():
+        if times > 1:
+            raise _NotReadError(f"{times} of its {ends[0].tag}s have the role {role!r:.60}, expected one of them")
     return [ends[k] for k in sorted(range(len(ends)), key=roles.__getitem__)]
 
 

@@ -24,6 +24,10 @@ from .switches import at as switch_at
 from .switches import when as switch_when
 
 GRAVITY = (0, 0, -9.81)
+_ELSEWHERE = {  # what is part of another call
+    "damper": "Give a joint its damping=, or make it a spring: build.spring(a, b, stiffness=0, length=0, damping=...).",
+    "joint": "Give it with its body: build.body(name, joint=revolute(...), mass=...).",
+}
 
 
 class Builder:
@@ -141,7 +145,8 @@ class Builder:
         for kind in ELEMENTS.values():
             if name == _call(kind):
                 return _method(kind).__get__(self)
-        raise AttributeError(f"Builder has no {name!r}. {closest(name, self.__dir__())}")
+        calls = [n for n in self.__dir__() if n not in self.__dict__]
+        raise AttributeError(f"Builder has no {name!r}. {_ELSEWHERE.get(name) or closest(name, calls)}")
 
     def __dir__(self) -> list[str]:
         methods = [name for name in (*vars(type(self)), *self.__dict__) if not name.startswith("_")]
@@ -213,6 +218,12 @@ class Builder:
         joints = [body.joint for body in self.bodies]
         motors = tuple(resolved(motor, joints) for motor in self.motors)
         markers = {marker.name: marker for marker in self.markers}
+        frames = [WORLD, *(body.name for body in self.bodies), *markers, *(motor.name for motor in motors)]
+        for motor in motors:
+            if motor.on not in frames:
+                raise fault(
+                    f"{motor.what}: on is {motor.on!r:.60}, expected a body or marker. {closest(motor.on, frames)}"
+                )
         parts = [expanded(motor, self.bodies, markers) for motor in motors]
         return Model(
             name=self.name,

@@ -95,7 +95,7 @@ class Relation(Constraint):
     value: Expr = fields.scalar(of="anything")
 
     def described(self) -> str:
-        return f"{str(self.value).splitlines()[0]:.60} = 0"
+        return f"{fields.cut(self.value)} = 0"
 
 
 @element

@@ -44,7 +44,12 @@ def check_symbols(model: Model, faults: Faults) -> None:
     for part in (*model.motors, *model.forces, *model.constraints, *model.states):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):
-                if s in never[spec.of]:
+                if s in never[spec.of] and field == "relief":
+                    faults.add(
+                        f"{part.what}: its relief depends on {s}, expected x and y, places on the ground in the axes "
+                        "of its marker, and parameters."
+                    )
+                elif s in never[spec.of]:
                     faults.add(part.what + part.depends.format(s))
         if controls and isinstance(part, Constraint):
             for s in variables_of(part.expressions()):

@@ -83,9 +83,14 @@ class Actuator(Force):
         if self.marker is not None and self.push == zeros(3) and self.twist == zeros(3):
             yield f"{self.what}: has a marker, but neither push nor twist, so it does nothing. Give push=(0, 0, 1)."
         for low, high, what in ((self.lower, self.upper, "control"), (self.least, self.most, "force")):
-            a, b = (None if e is None else e.number for e in (low, high))
-            if a is not None and b is not None and not a <= b:
-                yield f"{self.what}: its {what} is limited from {a:g} to {b:g}, expected the lower limit first."
+            yield from unordered(self.what, what, low, high)
+
+
+def unordered(owner: str, what: str, low: Expr | None, high: Expr | None) -> Iterator[str]:
+    """Say that limits of a control or a force are the wrong way round, where they are."""
+    a, b = (None if e is None else e.number for e in (low, high))
+    if a is not None and b is not None and not a <= b:
+        yield f"{owner}: its {what} is limited from {a:g} to {b:g}, expected the lower limit first."
 
 
 def _span(low: Expr | None, high: Expr | None) -> str:

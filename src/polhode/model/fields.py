@@ -207,3 +207,9 @@ def flag(usual: bool) -> Any:
 def short(e: Expr) -> str:
     """An expression in print, numbers with six digits."""
     return f"{float(e.value):.6g}" if e.op == "const" else str(e)
+
+
+def cut(e: object, most: int = 60) -> str:
+    """Text in a line, its end left out where it is long."""
+    first, *more = str(e).splitlines() or [""]
+    return f"{first[: most - 4]} ..." if more or len(first) > most else first

@@ -19,7 +19,7 @@ from polhode.graph import Expr, Matrix, absolute, as_expr, symbol, tanh, zeros
 
 from . import fields
 from .body import WORLD, Body, Marker
-from .drives import CONTROL, Actuator
+from .drives import CONTROL, Actuator, unordered
 from .elements import Element, element
 from .errors import ModelError, closest, fault
 from .joint import Joint
@@ -165,6 +165,7 @@ class Motor(Element):
         yield from dict.fromkeys(text for text in wrong if text not in found)
         if wrong:
             return
+        yield from unordered(self.what, "control", self.lower, self.upper)
         if self.drives and self.sums:
             yield f"{self.what}: drives joints and sums others up, expected one of them. Declare a second motor."
         loose = "a clutch" if self.link != "gear" else "a stiffness" if self.stiffness is not None else ""

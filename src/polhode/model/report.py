@@ -55,9 +55,10 @@ def report_on(model: Model) -> Report:
         )
     if rows := [(c.name, c.rows) for c in model.holding if not isinstance(c, Coupling)]:
         shown = [f"{name!r} {n}" for name, n in rows[:8]] + ["..."] * (len(rows) > 8)
+        many, free = sum(n for _, n in rows), f"all {model.nu} speeds" if model.nu > 1 else "the speed"
         findings.append(
-            f"The constraints have {sum(n for _, n in rows)} equations: {', '.join(shown)}. "
-            f"Simulations hold them; M, c and tau leave all {model.nu} speeds free."
+            f"The constraint{'s have' if len(rows) > 1 else ' has'} {many} equation{'s' * (many > 1)}: "
+            f"{', '.join(shown)}. Simulations hold {'them' if len(rows) > 1 else 'it'}; M, c and tau leave {free} free."
         )
     if stops := [stop.coordinate for stop in model.limit_stops]:
         acting = 'are stops in simulations; load(..., limits="ignore") leaves them out'

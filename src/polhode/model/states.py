@@ -29,4 +29,4 @@ class State(Element):
 
     def described(self) -> str:
         start = "" if self.start == 0 else f", from {fields.short(self.start)}"
-        return f"state with rate {str(self.rate).splitlines()[0]:.60}{start}"
+        return f"state with rate {fields.cut(self.rate)}{start}"

@@ -11,7 +11,7 @@ from polhode.graph import Expr
 
 from .errors import fault
 from .expression import Symbols, parse
-from .fields import short
+from .fields import cut, short
 
 Names = str | Iterable[str]
 _COMPARED, _ALL = ("lt", "le"), ("mul", "pow")
@@ -44,7 +44,7 @@ class When:
     text: str = field(default="", compare=False, repr=False)
 
     def __str__(self) -> str:
-        return self.name or f"when {self.text or _shown(self.value):.60}"
+        return self.name or f"when {cut(self.text or _shown(self.value))}"
 
     def guards(self) -> list[tuple[Expr, int]]:
         """What passes 0, and the way in which that counts: +1 up, -1 down, 0 both.

@@ -8,8 +8,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from polhode.equations import Dynamics
+from polhode.equations import Dynamics, Equations
 from polhode.kernels.loop import METHODS, Method
+from polhode.model import Model
 from polhode.model.errors import closest
 
 MOST = 100_000_000  # outputs
@@ -22,7 +23,10 @@ def is_number(value: Any) -> TypeGuard[float]:
 def movable(dynamics: Any, verb: str) -> Dynamics:
     """A dynamics of something that moves."""
     if not isinstance(dynamics, Dynamics):
-        raise TypeError(f"{verb} takes a Dynamics, found {dynamics!r:.60}. Make one with formulate(model).compile().")
+        found = f"the model {dynamics.name!r:.60}" if isinstance(dynamics, Model) else f"{dynamics!r:.60}"
+        if isinstance(dynamics, Equations):
+            raise TypeError(f"{verb} takes a Dynamics, found Equations. Compile them: equations.compile().")
+        raise TypeError(f"{verb} takes a Dynamics, found {found}. Make one with formulate(model).compile().")
     if not len(dynamics.equations.q):
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
     return dynamics

@@ -65,7 +65,8 @@ class Driver:
         self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
-        given = [*eq.model.switches, *checked_switches(switches, t0), *([] if _until is None else [_until])]
+        given = [*checked_switches(eq.model.switches, t0), *checked_switches(switches, t0)]
+        given += [] if _until is None else [_until]
         self._modes = Modes(
             dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"
         )

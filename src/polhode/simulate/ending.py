@@ -96,7 +96,7 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
     at = f"Stopped at t = {t:.6g} s:"
     room = machine.constrained
     if status == DONE:
-        return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} steps.", time=t)
+        return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} step{'s' * (steps != 1)}.", time=t)
     if status == NOT_FINITE:
         reason = f"{culprit!r} would become infinite or NaN in the next step."
         remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."

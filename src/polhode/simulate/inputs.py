@@ -210,6 +210,9 @@ def _read_controls(controls: Any, eq: Equations, found: Inputs) -> None:
     nu = found.forces
     if not len(eq.controls):
         raise ValueError("controls: the model has no actuators. Leave them out, or declare some with build.actuator.")
+    if isinstance(controls, Sampled) or callable(controls):
+        kind = "a Sampled controller" if isinstance(controls, Sampled) else "a function"
+        raise TypeError(f"controls is {kind}, expected numbers or a mapping. Give it as tau=: it may name actuators.")
     if not isinstance(controls, Mapping):
         found.constant[nu:] = values_of(controls, found.names[nu:], found.constant[nu:], "controls")
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Model, Relation, 
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.model.motors import CURRENT
-from polhode.view import FILMS, Curve, Scene, build, figure, for_animation, save
+from polhode.view import FIGURES, FILMS, Curve, Scene, build, figure, for_animation, save
 from polhode.view.timeline import MOST_BANDS
 
 from .events import spans_of
@@ -176,6 +176,11 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
         if name not in found:
             raise KeyError(f"There is nothing to plot called {name!r}. {closest(name, found)}")
     return [found[name] for name in dict.fromkeys(names)]
+
+
+def names_a_figure(name: Any) -> TypeGuard[str | Path]:
+    """Whether this is the path of a figure, and no name of something to draw."""
+    return isinstance(name, Path) or (isinstance(name, str) and name.lower().endswith(FIGURES))
 
 
 def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:

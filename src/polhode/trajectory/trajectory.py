@@ -370,16 +370,18 @@ class Trajectory:
 
     # pictures
 
-    def plot(self, names: str | Sequence[str] | None = None, path: Any = None) -> Any:
+    def plot(self, names: str | Path | Sequence[str] | None = None, path: Any = None) -> Any:
         """Draw coordinates, speeds, inputs and energies, or the named ones; return the matplotlib Figure.
 
         names : of coordinates, speeds and inputs, of constraints, or "kinetic",
                 "potential", "total", "drift"; of constraints that come and go, for what they did
+        path  : also write it, as PNG, SVG or PDF by its ending; alone, it may come first: traj.plot("arm.png")
 
         Events are thin lines; below the curves a strip says what every constraint did that changed.
-        path  : also write it, as PNG, SVG or PDF by its ending
         """
-        return pictures.plot(self, [names] if isinstance(names, str) else names, path)
+        if path is None and pictures.names_a_figure(names):
+            names, path = None, names
+        return pictures.plot(self, [str(names)] if isinstance(names, (str, Path)) else names, path)
 
     def animate(self, path: Any, fps: int = 25) -> Path:
         """Write the motion: a page that plays it for .html, a film for .gif and .mp4; return the path.

@@ -5,9 +5,10 @@ from .layout import build
 from .optional import needed
 from .plot import Curve, figure
 from .scene import Scene, Shape, Tie
-from .target import FILMS, for_animation, for_figure, placed
+from .target import FIGURES, FILMS, for_animation, for_figure, placed
 
 __all__ = [
+    "FIGURES",
     "FILMS",
     "Curve",
     "Scene",

@@ -171,3 +171,60 @@ def test_states_beside_motion_are_set_and_shown(tmp_path):
     wrong = run(path, "--t", 2, "--set", "z.j=1")
     assert wrong.returncode == 1
     assert "--set: there is no variable 'z.j'. Did you mean 'z.i'" in wrong.stderr
+
+
+HOPPER = """<mujoco><compiler angle="radian"/>
+  <worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="torso" pos="0 0 1.25">
+  <joint name="z" type="slide" axis="0 0 1" ref="1.25"/><joint name="knee" axis="0 1 0" range="0.1 1" ref="0.5"/>
+  <joint name="toe" axis="1 0 0" range="0.2 1" ref="0.5"/><geom type="capsule" size=".1 .2"/></body></worldbody>
+  <actuator><motor name="push" joint="z"/></actuator>
+  <keyframe><key name="up" time="2" qpos="3 0.4 0.5" qvel="0 0 0" ctrl="7"/></keyframe></mujoco>"""
+
+
+def motion(tmp_path, *options):
+    """The first and the last row of a run of the hopper, and what it said."""
+    path, table = tmp_path / "hopper.xml", tmp_path / "out.csv"
+    path.write_text(HOPPER)
+    done = run(path, "--t", 0.1, "--csv", table, *options)
+    assert done.returncode == 0, done.stderr
+    rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(table.read_text().splitlines())]
+    return rows[0], rows[-1], done
+
+
+def test_a_run_begins_in_the_pose_of_the_file_or_another_keyframe(tmp_path):
+    first, last, _ = motion(tmp_path, "--keyframe", "file")
+    assert [first[name] for name in ("t", "z", "knee", "toe", "push_control")] == [0, 1.25, 0.5, 0.5, 0]
+    assert last["z"] < 1.25
+    first, last, _ = motion(tmp_path, "--keyframe", "up", "--set", "knee=0.7")
+    assert [first[name] for name in ("t", "z", "knee", "toe", "push_control")] == [2, 3, 0.7, 0.5, 7]
+    assert last["t"] == pytest.approx(2.1)
+    first, _, _ = motion(tmp_path, "--keyframe", "up", "--tau", "push=2")
+    assert first["push_control"] == 2
+    done = run(tmp_path / "hopper.xml", "--t", 1, "--keyframe", "uup")
+    assert done.returncode == 1
+    assert done.stderr == "polhode: --keyframe: there is no keyframe 'uup'. Did you mean 'up'?\n"
+
+
+def test_warnings_are_plain_lines_with_the_words_of_options(tmp_path):
+    _, _, done = motion(tmp_path)
+    said = done.stderr.splitlines()
+    end = "beyond its limits, so these do not act in this run. Start within them, or give --limits ignore."
+    assert said[:2] == [f"polhode: 'knee' starts 0.1 rad {end}", f"polhode: 'toe' starts 0.2 rad {end}"]
+    assert [line for line in said[2:] if not line.startswith("Wrote ")] == []
+    _, _, done = motion(tmp_path, "--limits", "ignore")
+    assert "limits" not in done.stderr
+
+
+def test_the_report_names_options(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "polhode", "info", str(UR5)], capture_output=True, text=True, check=True
+    )
+    assert "passive=True" not in done.stdout
+    assert for_shell("kept but do not act; load(..., passive=True) lets them.").endswith("--passive lets them.")
+    path = tmp_path / "hopper.xml"
+    path.write_text(HOPPER)
+    done = subprocess.run(
+        [sys.executable, "-m", "polhode", "info", str(path)], capture_output=True, text=True, check=True
+    )
+    assert "Begin there with simulate --keyframe 'file'." in done.stdout
+    assert "Keyframes: 'up', 'file'. simulate --keyframe NAME begins there." in done.stdout

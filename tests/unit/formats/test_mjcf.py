@@ -266,7 +266,7 @@ def test_equalities_that_do_not_act_are_noted():
         off,
     )
     assert not found.constraints
-    assert found.notes == (
+    assert found.notes[:-1] == (  # the last is about the start
         "<equality> <weld> on line 1 is not read: it is not active.",
         "Equality 'e' is not read: it is not active.",
         "<equality> <weld> on line 1 is not read: 'c' and 'welded' are one rigid body.",
@@ -540,3 +540,70 @@ def _spatial(other, data):
         X[:3, :3], X[:3, 3] = data.ximat[k].reshape(3, 3), data.xipos[k]
         total += _moved(X, np.diag([*other.body_inertia[k], *[other.body_mass[k]] * 3]))
     return total
+
+
+FLOOR = '<geom name="floor" type="plane" size="1 1 1"/>'
+BALL = '<geom type="sphere" size="0.3" {}/>'
+
+
+def two(first="", second="", nested=False, ground=""):
+    """Two balls side by side on slides, the second on the first where nested."""
+    slide = '<joint type="slide" axis="0 0 1"/><joint type="slide"  axis="1 0 0"/>'
+    a, b = (f'<body name="{n}">{slide}{BALL.format(given)}' for n, given in (("a", first), ("b", second)))
+    return ground + (f"{a}{b}</body></body>" if nested else f"{a}</body>{b}</body>")
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        two(ground=FLOOR),
+        two(),
+        two(nested=True),
+        two(nested=True, ground=FLOOR),
+        two('contype="0"', 'contype="2"'),
+        two('contype="4" conaffinity="0"', 'contype="1" conaffinity="6"'),
+        two('contype="0" conaffinity="0"', 'contype="0" conaffinity="0"', ground=FLOOR),
+        f'<body name="a">{INERTIAL}{HINGE}{BALL.format("")}</body>',
+    ],
+)
+@pytest.mark.parametrize("option", ["", '<option><flag contact="disable"/></option>'])
+def test_contacts_that_mujoco_finds_are_said_to_be_missing(world, option):
+    mujoco = pytest.importorskip("mujoco")
+    text = model_of(world, option)
+    other = mujoco.MjModel.from_xml_string(text)
+    data, rng, touched = mujoco.MjData(other), np.random.default_rng(0), False
+    for _ in range(50):
+        data.qpos[:] = rng.uniform(-0.5, 0.5, other.nq)
+        mujoco.mj_forward(other, data)
+        touched |= data.ncon > 0
+    said = [note for note in read_mjcf(text).notes if note.startswith("Contacts of geoms are not read: ")]
+    assert len(said) == touched
+    if said:
+        assert ("through the ground ('floor')" in said[0]) == ("floor" in world)
+        assert "build.contact(...)" in said[0]
+
+
+def test_the_pose_of_the_file_is_a_keyframe():
+    inside = body('<joint name="k" type="slide" ref="0.25"/><joint name="l"/>', "b")
+    text = model_of(body(f'<freejoint name="root"/>{inside}', attributes='pos="1 2 3" quat="0 0 2 0"'))
+    model = read_mjcf(text)
+    start = model.keyframe("file").start()
+    mujoco = pytest.importorskip("mujoco")
+    qpos = mujoco.MjModel.from_xml_string(text).qpos0
+    assert list(start) == ["q0"]
+    found = [start["q0"][name] for name in model.coordinates]
+    assert found == pytest.approx([*qpos[3:7], *qpos[:3], *qpos[7:]], abs=1e-15)
+    said = [note for note in model.notes if "pose of the file" in note]
+    shown = "root_qw = 0, root_qy = 1, root_x = 1, root_y = 2, root_z = 3, k = 0.25"
+    assert said == [
+        f"Simulations begin at q = 0, and not in the pose of the file, where {shown}. "
+        'Begin there with simulate(..., **model.keyframe("file").start()).'
+    ]
+
+
+def test_a_pose_at_rest_is_a_keyframe_without_a_note_and_makes_way_for_keys():
+    keys = '<keyframe><key name="file" qpos="1"/><key name="file 2" qpos="2"/></keyframe>'
+    model = read_mjcf(model_of(body(HINGE), after=keys))
+    assert [key.start()["q0"]["j"] for key in model.keyframes] == [1, 2, 0]
+    assert model.keyframe("file 3").start() == {"q0": {"j": 0}}
+    assert not model.notes

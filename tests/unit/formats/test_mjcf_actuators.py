@@ -176,7 +176,7 @@ KEYED = '<motor name="m" joint="j"/><adhesion body="a"/><intvelocity name="p" jo
 def test_keyframes_are_states_by_name():
     actuators = KEYED.replace('<adhesion body="a"/>', '<motor name="n" joint="k"/>')
     model = read(actuators, KEYS)
-    home, second = model.keyframes
+    home, second, _ = model.keyframes
     assert home.start() == {
         "q0": {"j": 0.1, "k": 0.2, "ball_qw": 0.0, "ball_qx": 0.0, "ball_qy": 0.0, "ball_qz": 1.0},
         "u0": {"j_dot": 1, "k_dot": 2, "ball_wx": 3, "ball_wy": 4, "ball_wz": 5},
@@ -194,9 +194,9 @@ def test_keyframes_are_states_by_name():
 
 
 def test_controls_of_actuators_that_are_not_read_are_left_out():
-    (_, second) = read(KEYED, KEYS.replace('act="0.5"', "")).keyframes
+    (_, second, _) = read(KEYED, KEYS.replace('act="0.5"', "")).keyframes
     assert second.start()["controls"] == {"m": 1, "p": 3}
-    (_, second) = read_mjcf(text(KEYED, KEYS), actuators=False).keyframes
+    (_, second, _) = read_mjcf(text(KEYED, KEYS), actuators=False).keyframes
     assert "controls" not in second.start()
 
 

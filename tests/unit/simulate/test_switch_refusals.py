@@ -44,3 +44,15 @@ def test_a_loop_that_is_open_leaves_what_else_was_asked_for_as_it_was():
         sim.engage("loop", "brake")
     assert set(sim.mode.values()) == {"released"}
     assert np.array_equal(sim.u, [1.0, 0.0])
+
+
+def test_a_switch_of_the_model_is_not_before_the_start():
+    build = ph.Builder("one", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.brake("x_dot", name="brake", active=False)
+    build.switch(at=-1.0, engage="brake")
+    dynamics = ph.formulate(build.build()).compile()
+    with pytest.raises(ValueError, match=r"at -1 s: is before the start of the run, 0 s\. Declare what holds"):
+        ph.simulate(dynamics, t_end=1.0)
+    traj = ph.simulate(dynamics, u0={"x_dot": 1.0}, t0=-2.0, t_end=0.0)
+    assert traj["x"][-1] == pytest.approx(1.0, abs=1e-12)

@@ -34,6 +34,15 @@ def test_chosen_panels_and_files(tmp_path):
         double().plot(path=tmp_path / "one.txt")
 
 
+def test_a_path_may_come_first(tmp_path):
+    for path in (str(tmp_path / "first.png"), tmp_path / "path.svg", str(tmp_path / "LOUD.PDF")):
+        fig = double().plot(path)
+        assert len(fig.axes) == 5
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["LOUD.PDF", "first.png", "path.svg"]
+    with pytest.raises(KeyError, match=r"first\.png"):
+        double().plot("first.png", path=tmp_path / "second.png")
+
+
 def test_many_curves_are_divided_and_nothing_overlaps(tmp_path):
     t = np.linspace(0, 1, 5)
     many = [Curve(name=f"joint {k}", values=k * t, quantity="Angles", unit="rad", side=k % 2) for k in range(14)]
