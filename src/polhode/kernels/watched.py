@@ -124,6 +124,9 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
             doubtful = doubtful or value[i] < -least[i]
     if doubtful and is_redundant(h, w):
         examine(h, w, value)
+        for i in range(s.rows):
+            if cause_of(w, i) in (OPENED, SLIPPED):
+                value[i] *= most  # of the size that loads have, beside which it is looked for where they pass 0
 
 
 @helper

@@ -106,3 +106,22 @@ def test_a_gear_whose_load_and_friction_begin_at_0() -> None:
     other = ph.simulate(dynamics, None, None, 0.1, tau={"M": 0.0}, method="moreau", step=2e-6)
     assert traj.outcome.finished
     assert traj.q[-1] == pytest.approx(other.q[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1.0, 1e9), (1e3, 1e9), (1e-3, 1e-9)])
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_a_table_on_three_feet_is_lifted_in_any_units(length: float, mass: float, method: str) -> None:
+    """By m g t / 2 at its centre, so that it leaves at 2 s: z = g (t - 2)^3 / 12. Nine rows of which six count."""
+    g = 9.81 * length
+    build = ph.Builder("table", gravity=(0, 0, -g))
+    inertia = (0.8 * mass * length**2, 1.0 * mass * length**2, 1.2 * mass * length**2)
+    build.body("t", joint=ph.free(), mass=4 * mass, inertia=inertia, com=(0, 0, 0.3 * length))
+    for i in range(3):
+        a = 2 * np.pi * i / 3 + 0.4
+        build.marker(f"foot {i}", body="t", at=(0.4 * length * np.cos(a), 0.4 * length * np.sin(a), 0))
+        build.contact(f"foot {i}", friction=0.5, name=f"foot {i}")
+    build.force("t_vz", f"{4 * mass * g!r}*t/2")
+    traj = ph.simulate(ph.formulate(build.build()).compile(), None, None, 3.0, method=method)
+    assert traj.outcome.finished
+    assert traj.events[1].time == pytest.approx(2.0, abs=1e-8)
+    assert traj["t_z"][-1] == pytest.approx(g / 12, rel=1e-6)
