@@ -92,8 +92,8 @@ def test_toml_both_ways() -> None:
     ("given", "said"),
     [
         ({"stiffness": 1, "relief": x, "shape": "sphere", "radius": 1}, "expected a point"),
-        ({"stiffness": 1, "relief": ph.symbol("z")}, "depends on z, expected constants"),
-        ({"stiffness": 1, "relief": ph.symbol("t")}, "depends on t, expected constants"),
+        ({"stiffness": 1, "relief": ph.symbol("z")}, "depends on z, expected x and y"),
+        ({"stiffness": 1, "relief": ph.symbol("t")}, "depends on t, expected x and y"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: dict[str, Any], said: str) -> None:

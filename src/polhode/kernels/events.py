@@ -28,6 +28,7 @@ JUMPED = 1e-9  # of what a guard was before: what passes 0 by less in a jump sta
 AT_ONCE = 1e-10  # s, of a second and of times that are longer: guards that pass 0 within it do so at once
 # below 0 where a step ends; in between; and only the way back counts; beyond a pole, which is no way through 0
 CROSSED, DIPPED, RETURNED, POLE = 1, 2, 3, 4
+AGAIN = 2  # what v.fresh is where a step is taken anew from where it started, in which nothing jumped
 UNSURE = 2  # what run.event is where only a look into the step tells whether there is an event
 DIPS = 0.5  # of the lesser end: a least value in between, guessed by a cubic, that is less is looked for
 
@@ -42,7 +43,7 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
     n, jumped, run.event = v.rows + v.guards, 0, 0
     w.real[v.tolerance] = run.atol
     value, rate = part(w.real, v.value0, n), part(w.real, v.rate0, n)
-    fresh = bool(v.fresh)
+    fresh, again = bool(v.fresh), v.fresh == AGAIN
     if fresh:
         sign, guard = part(w.whole, v.sign, v.guards), part(w.real, v.guard, v.guards)
         guard_rate = part(w.real, v.guard_rate, v.guards)
@@ -54,7 +55,9 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
             at_once = abs(here) <= AT_ONCE * max(1.0, abs(run.t)) * abs(way)
             jumps = w.real[v.least + v.rows + k] == 0.0  # not so gaps that are watched as guards are
             gone = jumps and here < -JUMPED * w.real[v.when + v.rows + k] and not at_once
-            if sign[k] == 0:  # not known yet
+            if again:
+                pass
+            elif sign[k] == 0:  # not known yet
                 leads = guard[k] if guard[k] != 0.0 else guard_rate[k]
                 sign[k] = int(leads > 0.0) - int(leads < 0.0)
             elif w.whole[v.crossed + v.rows + k]:  # and back, in the jump of the same event

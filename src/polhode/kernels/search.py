@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import gaps, within
-from .events import AT_ONCE, CROSSED, POLE, RETURNED, crossing, turn, turn_all_slides, turn_guards
+from .events import AGAIN, AT_ONCE, CROSSED, POLE, RETURNED, crossing, turn, turn_all_slides, turn_guards
 from .hold import evaluate
 from .kernel import apart, helper, inlined, rare
 from .machine import OK
@@ -128,7 +128,7 @@ def go_back(w: Any) -> None:
         w.whole[v.sign + k] = w.whole[v.sign0 + k]
     for k in range(v.rows + v.guards + v.gaps):
         w.whole[v.crossed + k] = 0
-    v.fresh = 1
+    v.fresh = AGAIN
 
 
 @rare

@@ -232,7 +232,7 @@ def test_a_shaft_that_yields():
         ({"drives": {"a": 1}, "resistance": 1}, "expected both of an electrical motor"),
         ({"drives": {"a": 1}, "ratio": 0}, "its ratio is 0"),
         ({"drives": {"a": 1}, "efficiency": 1.5}, "efficiency is 1.5, expected a number from 0 to 1"),
-        ({"drives": {"a": 1}, "on": "nowhere", "inertia": 1}, "its parent 'nowhere' does not exist"),
+        ({"drives": {"a": 1}, "on": "nowhere", "inertia": 1}, "on is 'nowhere', expected a body or marker"),
         ({"drives": [1]}, r'expected names with numbers: {"hip_dot": 1}'),
         ({"drives": {"ball_wx": 1}, "inertia": 1, "stiffness": 5}, "one of 3 speeds of joint 'ball', expected a joint"),
         ({}, "has neither a rotor nor a joint to turn"),
