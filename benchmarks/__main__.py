@@ -1,4 +1,4 @@
-"""`make bench`: engines in turns, sizes, calls, derivation, robots, chains, simulation, constraints, switches, walk."""
+"""`make bench`: engines in turns, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, gaits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, robots, simulation, switching, walking
+from . import chains, constrained, derivation, first, robots, simulation, switching, walking
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -29,6 +29,7 @@ PARTS = [
         "derivation",
         "robots",
         "chains",
+        "first",
         "simulation",
         "constrained",
         "switching",
@@ -174,6 +175,8 @@ def main() -> None:
         robots.table(console)
     if options.only in (None, "chains"):
         chains.table(console)
+    if options.only in (None, "first"):
+        first.table(console)
     if options.only in (None, "simulation"):
         simulation.table(console)
     if options.only in (None, "constrained"):
