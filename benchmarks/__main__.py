@@ -1,4 +1,4 @@
-"""`make bench`: engines in turns, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, gaits."""
+"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, walk."""
 
 from __future__ import annotations
 
