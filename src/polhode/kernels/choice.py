@@ -26,6 +26,7 @@ from .machine import LAWS, OK
 from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
 from .responses import factor as factor_at
+from .sliding import begin_slides
 from .views import part, square
 
 Array = np.ndarray
@@ -48,6 +49,7 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         solutions = _modes(m, h, w, x)
         if solutions > 0:
             w.places[0].several = int(solutions > 1)
+            begin_slides(m, h, w, x, part(h.real, h.places[0].trial, h.places[0].n))
             return OK
         if attempt == 2 or not wedge(h, w, u):
             break

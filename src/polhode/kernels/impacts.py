@@ -25,7 +25,7 @@ import numpy as np
 
 from .complementarity import SOLVED
 from .condense import backward, complete, condense, forward, pick
-from .gathering import creep, gather, slow, solve_rows
+from .gathering import creep, gather, moves, slow, solve_rows
 from .kernel import helper
 from .lawful import one_by_one
 from .linear import factor, solve
@@ -68,12 +68,10 @@ def collide(h: Any, w: Any, t: float, u: Array) -> bool:
         struck = False
         for i in range(s.rows):
             struck = struck or w.real[v.total + i] != 0.0
-        if not struck and not wedge(
-            h, w, u
-        ):  # friction jams what hardly approaches, or what holds does not let it move
-            return True
+        if not struck and not wedge(h, w, u):  # friction jams what hardly approaches, or nothing lets it move
+            break
     for i in range(s.rows):  # noqa: SIM110 - Numba has no all() of this kind
-        if closed[i] != 0 and psi[i] < -creep(h, i):
+        if closed[i] != 0 and psi[i] < -creep(h, i) and moves(h, i):
             return False
     return True
 
