@@ -217,7 +217,7 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     size_of_all = max(most, _fastest(h, w, every))
     for a in range(many):
         if crossed[which[a]] == OPENED:  # at a pole of its reaction, where friction jams, it does not leave
-            shade = dark * max(size_of_all, _carried(w, A, a))
+            shade = dark * max(size_of_all, _carried(h, w, many, which[a]))
             b[a] = shade + (abs(b[a]) if many == 1 and abs(b[a]) <= 10.0 * shade else b[a])
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:
@@ -257,16 +257,16 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
 
 
 @helper
-def _carried(w: Any, A: Array, a: int) -> float:
-    """The acceleration of a row of the problem by the largest load of its mode, its own or one that it shares.
+def _carried(h: Any, w: Any, many: int, i: int) -> float:
+    """The acceleration of row i by the largest load of the mode that ends, its own or one that it shares.
 
     Where rows repeat others, some seem to carry nothing; all that passes 0 at once is told by what carried most.
     """
-    v, most = w.places[0], 0.0
-    for c in range(A.shape[0]):
-        i = w.whole[v.which + c]
-        if w.whole[v.crossed + i] == OPENED:
-            most = max(most, abs(A[a, c] * w.real[v.heft + i]))
+    v, most, first = w.places[0], 0.0, h.places[0].W + i * h.places[0].rows
+    for a in range(many):
+        j = w.whole[v.which + a]
+        if w.whole[v.crossed + j] == OPENED:
+            most = max(most, abs(h.real[first + j] * w.real[v.heft + j]))
     return float(most)
 
 
