@@ -26,6 +26,7 @@ from .machine import LAWS, OK
 from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
 from .responses import factor as factor_at
+from .sliding import begin_slides
 from .views import part, square
 
 Array = np.ndarray
@@ -48,6 +49,7 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         solutions = _modes(m, h, w, x)
         if solutions > 0:
             w.places[0].several = int(solutions > 1)
+            begin_slides(m, h, w, x, part(h.real, h.places[0].trial, h.places[0].n))
             return OK
         if attempt == 2 or not wedge(h, w, u):
             break
@@ -215,8 +217,7 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
     size_of_all = max(most, _fastest(h, w, every))
     for a in range(many):
         if crossed[which[a]] == OPENED:  # at a pole of its reaction, where friction jams, it does not leave
-            carried = h.real[s.W + which[a] * rows + which[a]] * w.real[v.heft + which[a]]
-            shade = dark * max(size_of_all, carried)
+            shade = dark * max(size_of_all, _carried(h, w, many, which[a]))
             b[a] = shade + (abs(b[a]) if many == 1 and abs(b[a]) <= 10.0 * shade else b[a])
         first = which[a] if size[which[a]] > 0 else which[a] - 1
         if kinds[a] == TANGENT and crossed[first] == SLIPPED:
@@ -253,6 +254,20 @@ def _consistent(h: Any, w: Any, many: int, every: int, few: bool) -> int:
         if w.whole[v.kind + i] == TANGENT and of[i] >= 0 and mode[of[i]] == OFF:
             mode[i] = OFF
     return solutions
+
+
+@helper
+def _carried(h: Any, w: Any, many: int, i: int) -> float:
+    """The acceleration of row i by the largest load of the mode that ends, its own or one that it shares.
+
+    Where rows repeat others, some seem to carry nothing; all that passes 0 at once is told by what carried most.
+    """
+    v, most, first = w.places[0], 0.0, h.places[0].W + i * h.places[0].rows
+    for a in range(many):
+        j = w.whole[v.which + a]
+        if w.whole[v.crossed + j] == OPENED:
+            most = max(most, abs(h.real[first + j] * w.real[v.heft + j]))
+    return float(most)
 
 
 @helper

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from .complementarity import SOLVED
-from .condense import backward, complete, condense, forward, pick
-from .gathering import creep, gather, slow, solve_rows
+from .condense import DISTINCT, backward, complete, condense, forward, pick
+from .gathering import creep, gather, moves, slow, solve_rows
 from .kernel import helper
 from .lawful import one_by_one
 from .linear import factor, solve
@@ -68,14 +68,26 @@ def collide(h: Any, w: Any, t: float, u: Array) -> bool:
         struck = False
         for i in range(s.rows):
             struck = struck or w.real[v.total + i] != 0.0
-        if not struck and not wedge(
-            h, w, u
-        ):  # friction jams what hardly approaches, or what holds does not let it move
-            return True
+        if not struck and not wedge(h, w, u):  # friction jams what hardly approaches, or nothing lets it move
+            break
     for i in range(s.rows):  # noqa: SIM110 - Numba has no all() of this kind
-        if closed[i] != 0 and psi[i] < -creep(h, i):
+        if closed[i] != 0 and psi[i] < -creep(h, i) and _can_stop(h, w, i):
             return False
     return True
+
+
+@helper
+def _can_stop(h: Any, w: Any, i: int) -> bool:
+    """Whether an impulse of a row changes its speed, beside rows that stay equal."""
+    s, v = h.places[0], w.places[0]
+    W, F, y = square(h.real, s.W, s.rows, s.rows), square(w.real, v.F, s.rows, s.rows), part(w.real, v.y, s.rows)
+    for k in range(v.equals):
+        y[k] = W[i, w.whole[v.equal + k]]
+    forward(F, v.equals, y)
+    left = W[i, i]
+    for k in range(v.equals):
+        left -= y[k] * y[k]
+    return moves(h, i) and bool(left > DISTINCT * W[i, i])
 
 
 @helper

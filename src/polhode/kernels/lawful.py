@@ -7,7 +7,7 @@
 
 First a solution of all laws at once is sought. What slips by it does so with its lesser coefficient, which changes the
 accelerations of others: it is sought again until nothing else slips. Where that fails, a few sets are tried state by
-state: rows that hold are equations then, and only directions of slips are left to find.
+state: rows that hold are equations then, and only directions of slips are left to find, see `slips`.
 
 Reference: [Pfeiffer, Glocker 1996], Multibody dynamics with unilateral contacts, chapter 6.
 """
@@ -23,6 +23,7 @@ from .coulomb import EQUAL, TANGENT
 from .kernel import helper
 from .mode import UNILATERAL
 from .modes import HELD, OPEN, SLIP_PLUS
+from .slips import find_slips
 from .views import part, square
 
 Array = np.ndarray
@@ -204,7 +205,9 @@ def _tried(w: Any, A: Array, b: Array, many: int, given: float, free: int) -> bo
             G[r, k] = A[row[r], row[k]]
     kind, size, of = part(w.whole, v.trial_kind, n), part(w.whole, v.trial_size, n), part(w.whole, v.trial_of, n)
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
-    if n and lcp.solve(G, right, kind, size, of, part(w.real, v.trial_bound, n), lam, room, ints) != lcp.SOLVED:
+    bound = part(w.real, v.trial_bound, n)
+    solved = n == 0 or lcp.solve(G, right, kind, size, of, bound, lam, room, ints) == lcp.SOLVED
+    if not (solved or find_slips(G, right, kind, size, of, bound, lam, room, ints)):
         return False
     for r in range(n):
         found[row[r]] = lam[r]

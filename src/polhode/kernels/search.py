@@ -13,7 +13,7 @@ from .mode import CLOSED, GUARD, OPENED, SLIPPED, STUCK
 from .settle import measure
 from .stepping import Array, Room, copy
 from .views import part
-from .watched import NEVER, cause_of, counts, entry, note, values_at
+from .watched import NEVER, cause_of, counts, entry, is_redundant, note, values_at
 
 GROWN = 10.0  # of the larger end of a step: where both sides of a change of sign are more, it is a pole
 NOWHERE, FOUND, SHORTER = 0, 1, 2  # what `locate` says: no event; one; the step is to be taken anew, shorter
@@ -238,8 +238,9 @@ def _root(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, k: int, start:
             if stays > 0:
                 low *= 0.5
             stays = 1
-        if abs(value) <= small or b - a <= 1e-14:
+        if abs(value) <= small:
             b = c
+        if abs(value) <= small or b - a <= 1e-14:  # else at the side where it passed 0
             break
     if k >= v.rows and not gaps.is_gap(w, k) and not now <= GROWN * ends:
         if seen != CROSSED:
@@ -279,7 +280,28 @@ def _at(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, theta: float, k:
             return -NEVER
         note(h, w)
     values_at(m, h, w, t, y, dy, part(w.real, v.value, n), part(w.real, v.rate, n), forces)
-    return float(w.real[v.value + k])
+    value = w.real[v.value + k]
+    return _shared(h, w, value, w.real[v.least + k]) if forces else float(value)
+
+
+@inlined
+def _shared(h: Any, w: Any, value: float, least: float) -> float:
+    """The value of a load; of one that is not determined, and within its law, the largest of all loads.
+
+    A foot that others could replace may carry nothing where all is well, so its own load tells no place.
+    """
+    if h is None:
+        return value
+    return float(_of_all(w, value, least)) if is_redundant(h, w) else float(value)
+
+
+@rare
+def _of_all(w: Any, value: float, least: float) -> float:
+    v = w.places[0]
+    if value >= -least:
+        for i in range(v.rows):
+            value = max(value, abs(w.real[v.lam + i]))
+    return value
 
 
 @rare

@@ -21,7 +21,7 @@ from polhode.compile.invoke import invoke
 from .condense import pick
 from .embed import weights
 from .factors import push
-from .gathering import creep
+from .gathering import creep, slow
 from .kernel import helper
 from .linear import factor, solve
 from .machine import LAWS, RESIDUALS
@@ -30,6 +30,9 @@ from .responses import ACTING, free_response
 from .views import part, square
 
 Array = np.ndarray
+
+TURNS = 500  # of directions in which slides begin, and by what these turn less when they are found
+TURNED = 1e-10
 
 
 @helper
@@ -111,6 +114,49 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
                 lam[j] = -bound[i] * d[j] * lam[of[i]]
     spread(h, lam, udot)
     return True
+
+
+@helper
+def begin_slides(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
+    """Turn slides that begin in a plane to where they go by the least reactions, where these are not determined.
+
+    Their directions were found with others, which obey all laws too. With k the accelerations that the friction of all
+    that slides could give to a set,  d <- (k d + a_T) / |k d + a_T|  ends where a_T is along d: friction, which takes
+    energy, makes it do so.
+    """
+    s, v = h.places[0], w.places[0]
+    rows, held, begin = s.rows, 0, False
+    slip, lam, W = part(w.real, v.slip, rows), part(w.real, v.lam, rows), square(h.real, s.W, rows, rows)
+    mode, size = part(w.whole, v.mode, rows), part(w.whole, v.size, rows)
+    for i in range(rows):
+        held += int(mode[i] == HELD)
+        begin = begin or (mode[i] == SLIDES and size[i] == 2 and _begins(h, i))
+    for _ in range(TURNS):
+        if not begin or not slide(m, h, w, x, udot) or v.count == held:
+            return
+        turned = 0.0
+        for i in range(rows):
+            if mode[i] == SLIDES and size[i] == 2 and _begins(h, i):
+                a, c, k = w.real[v.r + i], w.real[v.r + i + 1], 0.0
+                for j in range(rows):
+                    a, c = a + W[i, j] * lam[j], c + W[i + 1, j] * lam[j]
+                    if mode[j] == SLIDES:
+                        k += max(abs(W[i, j]), abs(W[i + 1, j])) * abs(lam[j])
+                a, c = k * slip[i] + a, k * slip[i + 1] + c
+                long = np.sqrt(a * a + c * c)
+                if long > 0.0:
+                    turned = max(turned, abs(a / long - slip[i]), abs(c / long - slip[i + 1]))
+                    slip[i], slip[i + 1] = a / long, c / long
+        if turned <= TURNED:
+            return
+
+
+@helper
+def _begins(h: Any, i: int) -> bool:
+    """Whether the tangents from row i on are still."""
+    s = h.places[0]
+    x, y = h.real[s.psi + i], h.real[s.psi + i + 1]
+    return bool(np.sqrt(x * x + y * y) <= slow(h, i))
 
 
 @helper

@@ -97,3 +97,25 @@ def test_a_capacity_that_falls_below_0_holds_nothing() -> None:
     assert traj.outcome.finished
     assert traj.events[1].time == pytest.approx(np.arccos(-0.5) / 3, abs=1e-9)
     assert traj["x_dot"][-1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dop853", "rodas5p"])
+@pytest.mark.parametrize(("feet", "friction", "size", "mass"), [(4, 0.0, 1, 1), (4, 0.5, 1e3, 1e9), (5, 0.5, 1e-3, 1)])
+def test_a_table_lifted_at_its_centre_leaves_with_all_feet_at_once(
+    feet: int, friction: float, size: float, mass: float, method: str
+) -> None:
+    # lifted by m g t / 2: z = g (t - 2)^3 / 12 from t = 2 on, and no foot leaves before, though how they share is open
+    g = 9.81 * size
+    build = ph.Builder("table", gravity=(0, 0, -g))
+    inertia = (0.2 * mass * size**2, 0.25 * mass * size**2, 0.3 * mass * size**2)
+    build.body("t", joint=ph.free(quaternion=False), mass=4 * mass, inertia=inertia, com=(0, 0, 0.3 * size))
+    for k in range(feet):
+        angle = 2 * np.pi * k / feet + 0.4
+        build.marker(f"f{k}", body="t", at=(0.4 * size * np.cos(angle), 0.3 * size * np.sin(angle), 0.0))
+        build.contact(f"f{k}", name=f"c{k}", friction=friction)
+    build.force("t_vz", f"{4 * mass * g!r}*t/2")
+    traj = ph.simulate(ph.formulate(build.build()).compile(), None, None, 3.0, method=method)
+    assert traj.outcome.finished
+    assert [event.why for event in traj.events] == ["start", "opens"]
+    assert traj.events[1].time == pytest.approx(2, abs=1e-9)
+    assert traj["t_z"][-1] == pytest.approx(g / 12, rel=1e-6)
