@@ -6,7 +6,8 @@ Friction turns a slow slide by up to W bound lam_N / |psi| a second. A step with
 
 does not follow that: the direction goes back and forth from step to step, or from stage to stage, and the slide
 never comes to rest, though static friction should hold it then. So it is taken anew, shorter, unless it is STRAIGHT,
-as towards a rest that is located. And that is a rest only where nothing is left across.
+as towards a rest that is located. And that is a rest only where nothing is left across. What creeps (`gathering`) keeps
+its direction and is not followed: a slide that begins gradually is off by a creep across.
 """
 
 from __future__ import annotations
