@@ -79,7 +79,8 @@ def ready(m: Any, h: Any, w: Any, run: Any, x: Array, dx: Array) -> None:
         copy(part(w.real, v.rate, n), rate)
     if v.gaps:
         gaps.start(m, w, run.t, x, dx, fresh)
-    loads.begin(m, h, w, run, x, fresh)
+    if run.spacing == 0.0:
+        loads.begin(m, h, w, run, x, fresh)
 
 
 @rare
@@ -136,7 +137,8 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
             return int(status)
         run.arrived = int(last > 0)
     note(h, w)
-    loads.observe(m, h, w, loads.END, y)
+    if run.spacing == 0.0:
+        loads.observe(m, h, w, loads.END, y)
     n = v.rows + v.guards
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     values_at(m, h, w, run.end, y, rate, value, rates, True)
@@ -152,11 +154,8 @@ def look(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room, last: int) -> i
         elif within.is_followed(w, k, cause):
             many += 1
             wide = wide and within.is_wide(w, k, cause, run.h)
-    if not run.event:
-        if many and not (wide and not within.moves_far(m.nq, run.h, x, y, room.stages[0], rate)):
-            run.event = UNSURE
-        else:
-            turn(h, w)
+    if many and not run.event and not (wide and not within.moves_far(m.nq, run.h, x, y, room.stages[0], rate)):
+        run.event = UNSURE
     return OK
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import loads
+from . import loads, turns
 from .hold import evaluate
 from .kernel import inlined
 from .machine import NOT_FINITE, OK, rates
@@ -26,12 +26,15 @@ def attempt(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Roo
     k, y, t, h, last = room.stages, room.y, run.t, run.h, rule.last
     status, run.arrived = OK, 0
     run.evaluations += last - 1
+    turns.begin(m.constrained, m.switching)
     for s in range(1, last + 1):
         combine_here(y, x, h, tableau.A[s], tableau.first[s], s, k)
         if s < last:
             status = max(status, evaluate(m, t + tableau.c[s] * h, y, k[s], False))
             if rule.chained:
                 loads.observe(m, m.constrained, m.switching, s, y)
+            else:
+                turns.follow(m.constrained, m.switching)
     if last == 1:
         _follow(m, t, h, x, y, k[1])
     if status == OK:

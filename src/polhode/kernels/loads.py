@@ -6,7 +6,8 @@ impulse,
 
     |h sum E_s lam_s| <= LOOSE (atol reach / W_ii + rtol h max |lam|),
 
-and where a stage shows one beyond its bound, though it is within it where the step ends, the step ends there.
+and where a stage shows one beyond its bound, though it is within it where the step ends, the step ends there. Steps
+of one size, whose run has a `spacing`, have no error, and do without.
 """
 
 from __future__ import annotations

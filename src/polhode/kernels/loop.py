@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import across, after, events, explicit, loads, moreau, near, search, stiff, within
+from . import across, after, events, explicit, loads, moreau, near, search, stiff, turns, within
 from .hold import start
 from .kernel import helper, inlined, kernel
 from .machine import OK, TORN
@@ -232,20 +232,22 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
     last, found = method.rule.last, search.SHORTER
     while found == search.SHORTER:
         status = events.look(m, h, w, run, x, room, last)
-        if status == OK and run.event == events.UNSURE:
+        early = _followed(method, h, w, run) if status == OK else 1.0
+        if status == OK and early == 1.0 and run.event == events.UNSURE:
             status = _look_into(method, m, h, w, run, x, room)
-        if status != OK:
-            return int(status)
-        if not run.event:
+        if status == OK and early == 1.0 and not run.event:
             early = _broken(method, h, w, run)
-            if early == 1.0 or run.h <= 1e4 * events.AT_ONCE * max(1.0, abs(run.t)):
+            if early == 1.0:
+                events.turn(h, w)
                 return OK
+        if status == OK and early < 1.0:
             run.h *= early
             run.end = run.t + run.h
             status = _shorter(method, m, h, run, x, room)
-            if status != OK:
-                return int(status)
-            continue
+            if status == OK:
+                continue
+        if status != OK:
+            return int(status)
         status = shared_dense(method, m, run, x, room)
         if status != OK:
             return int(status)
@@ -257,11 +259,10 @@ def _watch(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Roo
                 status = _again(method, m, h, run, x, room)
                 if status != OK or search.is_there(m, h, w, run, room, last):
                     break
-            if status != OK or _is_good(method, m, run, x, room):
+            if status != OK or _is_end(method, m, h, w, run, x, room):
                 return int(status)
             search.go_back(w)
-            run.h, found = run.step, search.SHORTER
-            run.end = run.t + run.h
+            found, run.end = search.SHORTER, run.t + run.h
         if found == search.SHORTER:
             status = _shorter(method, m, h, run, x, room)
             if status != OK:
@@ -280,6 +281,23 @@ def _is_good(method: Method, m: Any, run: Any, x: Array, room: Room) -> bool:
     if method.rule.fixed:
         return True
     return bool(judge(method.rule, m.counted, OK, _strain(method, m, run), run, x, room) >= 0.0)
+
+
+@inlined
+def _is_end(method: Method, m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
+    """Whether a step that was taken anew, up to an event, may end there; else run.h is what to try."""
+    if method.rule.fixed:
+        return bool(turns.rests(h, w, run))
+    if _is_good(method, m, run, x, room):
+        return True
+    run.h = run.step
+    return False
+
+
+@inlined
+def _followed(method: Method, h: Any, w: Any, run: Any) -> float:
+    """The part of a step of one size in which it follows how slides turn."""
+    return float(turns.followed(h, w, run)) if method.rule.fixed else 1.0
 
 
 @inlined
@@ -304,9 +322,9 @@ def _strain(method: Method, m: Any, run: Any) -> float:
 
 @inlined
 def _broken(method: Method, h: Any, w: Any, run: Any) -> float:
-    """When in a step a load is first seen to pass its bound."""
+    """When in a step a load is first seen to pass its bound, of the step; 1 where none is, or the step is short."""
     rule = method.rule
-    if rule.fixed:
+    if rule.fixed or run.h <= 1e4 * events.AT_ONCE * max(1.0, abs(run.t)):
         return 1.0
     if rule.implicit:
         return float(loads.broken(h, w, method.rosenbrock.c, run))

@@ -39,6 +39,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "loads": ("18", "rows"), "bounds": ("18", "rows"), "heft": ("rows",),
     # that of the run, for states
     "tolerance": ("1",),
+    # by how much slides in space turned at most in the stages of a step
+    "turned": ("1",),
     # what rounding of the state makes of guards
     "noise": ("guards",),
     # the same where the step ends, and at a place in between

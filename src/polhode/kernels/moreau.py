@@ -14,7 +14,9 @@ with friction would make energy, it is made smaller, in SHARES.
 
 Rows are taken at the middle of the step for positions, J(q_m), where the mean of the speeds acts; psi of the second
 problem is that where the step ends, J(q+) u_f, or what turns would leave its path in each step by h/2 of its
-acceleration. So the order is 2 while nothing changes. An impact acts at the end of the step in which it
+acceleration. So the order is 2 while nothing changes. What bounds friction
+and brakes is taken where the forces are, in both problems: that of a gear with losses is a part of the torque that
+passes it, which its own impulse changes much within a step. An impact acts at the end of the step in which it
 falls, and so does what begins to stick or to slide: by up to h too late, which makes the order 1.
 
 A step costs two such problems, at most six, each of 125 steps of Newton's method and 40 sweeps over its rows, and 30
@@ -125,9 +127,9 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
     measure(m, h, middle, y)
     copy(part(h.real, s.psi, s.rows), halfway)
     free, lam = room.stages[2][:nu], part(w.real, v.lam, s.rows)
+    invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
     if not _freed(m, h, w, size, x, y, free):
         return SINGULAR
-    invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
     carried = part(h.real, s.f_carried, s.carried)
     for i in range(nq, s.carried):
         y[i + nu] = x[i + nu] + 0.5 * size * carried[i]
@@ -145,6 +147,7 @@ def _stepped(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> int:
 
     # and for speeds, of what carried, by forces of the mean speeds; as are states beside motion, and work
     run.evaluations += 1
+    invoke(m.code[LAWS], m.time, y, m.p, part(w.real, v.bound, 1), m.work)
     if not _freed(m, h, w, size, x, y, free):
         return SINGULAR
     for i in range(nq, s.carried):

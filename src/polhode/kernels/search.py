@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import gaps, within
-from .events import AGAIN, AT_ONCE, CROSSED, POLE, RETURNED, crossing, turn, turn_all_slides, turn_guards
+from .events import AGAIN, AT_ONCE, CROSSED, POLE, RETURNED, crossing, turn_all_slides, turn_guards
 from .hold import evaluate
 from .kernel import apart, helper, inlined, rare
 from .machine import OK
@@ -28,7 +28,6 @@ def is_told(m: Any, h: Any, w: Any, run: Any, x: Array, room: Room) -> bool:
         return False
     run.event = 0
     _measure_end(m, h, run, room.y)
-    turn(h, w)
     return True
 
 
@@ -320,7 +319,7 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
         run.arrived = int(last > 0)
     value, rates = part(w.real, v.value, n), part(w.real, v.rate, n)
     if v.cause in (OPENED, SLIPPED):
-        return _has_jumped(m, h, w, run, y, rate)
+        return _is_at_bound(m, h, w, run, y, rate)
     if v.cause not in (CLOSED, GUARD):
         return True
     if gaps.is_gap(w, k):
@@ -339,15 +338,15 @@ def is_there(m: Any, h: Any, w: Any, run: Any, room: Room, last: int) -> bool:
 
 
 @inlined
-def _has_jumped(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
+def _is_at_bound(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
     """Whether a load is at its bound where the step ends; one that jumps there may still be within it: then go on."""
     if h is None:
         return True
-    return bool(_is_beyond(m, h, w, run, y, rate))
+    return bool(_load_is_at_bound(m, h, w, run, y, rate))
 
 
 @rare
-def _is_beyond(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
+def _load_is_at_bound(m: Any, h: Any, w: Any, run: Any, y: Array, rate: Array) -> bool:
     v = w.places[0]
     n, k = v.rows + v.guards, v.event
     note(h, w)

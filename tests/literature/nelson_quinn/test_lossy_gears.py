@@ -67,6 +67,20 @@ def test_the_rotor_is_seen_through_the_gear(method, eta, back):
         assert a == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.parametrize(("torque", "k", "speed"), [(2.0, 0.8, 1.0), (-0.2, 1 / 0.6, -1.0)])
+def test_time_stepping_takes_the_friction_of_the_load_that_acts(torque, k, speed):
+    """Also of a light rotor with a strong damper, whose load changes much in a step."""
+    light = 1e-4
+    dyn = hoist(inertia=light, efficiency=0.8, efficiency_back=0.6, **SPRING)
+    exact = run(dyn, torque, 0.5, speed)
+    for step in (1e-3, 5e-4):
+        lasts = run(dyn, torque, 0.5, speed, method="moreau", step=step)
+        assert lasts["drum"][-1] == pytest.approx(exact["drum"][-1], rel=1e-4 * (step / 1e-3) ** 2)
+        early, late = np.searchsorted(lasts.t, [0.3, 0.5])
+        a = (lasts["drum_dot"][late] - lasts["drum_dot"][early]) / (lasts.t[late] - lasts.t[early])
+        assert a == pytest.approx((k * N * torque - WEIGHT) / (I + k * N * N * light), rel=1e-6)
+
+
 def test_at_rest_a_gear_sticks_within_its_cone():
     """eta_back W <= n tau <= W / eta."""
     eta, back = 0.8, 0.6

@@ -71,3 +71,20 @@ def test_the_grounds_meet(machine, ground):
     left, was = (abs(x - went(hard)[0]) for x in (went(firm)[0], SOFT_WAY[machine, ground][0]))
     assert left < max(0.5 * was, 5e-4)
     assert went(firm)[1:] == pytest.approx(went(hard)[1:], abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ground", ["flat", "hills"])
+def test_the_hexapod_walks_from_event_to_event(ground):
+    """On rigid ground, as by time-stepping, and with all energy accounted for."""
+    traj = same_gait("hexapod", ground, None, "dop853", friction=0.8)
+    assert went(traj) == pytest.approx(RIGID_WAY["hexapod", ground], abs=2e-4)
+    assert len(traj.events) > 200
+    assert np.abs(traj.energy_drift).max() < 1e-6
+
+
+def test_the_walker_from_event_to_event_says_where_it_stops():
+    """Its feet stick in a singular position."""
+    traj = same_gait("walker", "flat", None, "dop853", friction=0.8)
+    assert not traj.outcome.finished
+    assert "the speeds can no longer satisfy constraint 'ground" in traj.outcome.reason
