@@ -15,8 +15,8 @@ from polhode.graph import evaluate, symbol, symbols
 from polhode.model import ModelError
 
 BODIES = """<worldbody><site name="fixed"/><body name="a"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>
-  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/>
-  <site name="core"/><body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
+  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/><site name="core"/>
+  <body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
   <body name="c"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="ball" type="ball"/></body>
   <geom name="cube" type="box" size="1 1 1"/></worldbody>"""
 TENDON = '<tendon><fixed name="sum" {}><joint joint="j" coef="2"/><joint joint="k" coef="-1"/></fixed></tendon>'
