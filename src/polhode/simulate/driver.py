@@ -57,6 +57,7 @@ class Driver:
         switches: Sequence[At | When] = (),
         _until: When | None = None,  # what ends the run
         _driven: bool = True,  # whether forces may act, so that their work is counted
+        _notes: bool = True,  # whether to say which switches of the model came before the start
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
@@ -66,7 +67,7 @@ class Driver:
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
         declared, past = still_to_come(eq.model.switches, t0)
-        if past:
+        if past and _notes:
             warn_caller(past, SimulationWarning)
         given = [*checked_switches(declared, t0), *checked_switches(switches, t0)]
         given += [] if _until is None else [_until]

@@ -315,12 +315,12 @@ def _one_by_one(
 
     def single(i: int) -> Trajectory:
         try:
-            return run(**runs[i])
+            return run(**runs[i], _notes=i == numbers[0])
         except ValueError as error:
             raise ValueError(f"Run {i}: {error}") from error
 
+    numbers = list(runs)
     with stoppable():
-        numbers = list(runs)
         first = single(numbers[0])  # compiled once, before the threads need it
         found = [first, *shared_out(single, numbers[1:], threads)]
 

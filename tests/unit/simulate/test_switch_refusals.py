@@ -62,3 +62,15 @@ def test_a_switch_of_the_model_before_the_start_does_not_act():
         ph.simulate(dynamics, t0=-2.0, t_end=1.0, switches=ph.at(-3, engage="brake"))
     traj = ph.simulate(dynamics, u0={"x_dot": 1.0}, t0=-2.0, t_end=0.0)
     assert traj["x"][-1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_many_runs_tell_once_of_a_switch_before_the_start():
+    build = ph.Builder("one", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.brake("x_dot", name="brake", active=False)
+    build.switch(at=1.0, engage="brake")
+    dynamics, speeds = ph.formulate(build.build()).compile(), np.arange(4.0)
+    with pytest.warns(ph.SimulationWarning) as heard:
+        runs = ph.simulate_many(dynamics, None, {"x_dot": speeds}, 6.0, t0=5.0, method="dop853", threads=2)
+    assert [w.filename for w in heard] == [__file__]
+    assert np.allclose(runs.q[:, -1, 0], speeds, atol=1e-12)
