@@ -7,7 +7,8 @@ circle of radius r at T_A and T_B, which lie acos(r / |A|) and acos(r / |B|) fro
 
 As in MuJoCo it wraps where the straight line would go through, and on the way on which these points are nearer to each
 other. With a site S at its side, it goes the other way round where the centre is within the triangle A B S: S is beyond
-the centre then, and the tendon with it. Reference: MuJoCo, XML reference, spatial/geom; which side is that of MuJoCo 4.
+the centre then, and the tendon with it. Reference: MuJoCo, XML reference, spatial/geom; the side as found by
+experiment with MuJoCo 4.0.0. Its sources up to 3.12 have another rule, by the middle of the points where it touches.
 """
 
 from __future__ import annotations
