@@ -15,14 +15,16 @@ from tests.mujoco_twin import Twin  # noqa: E402
 
 MACHINE = """<mujoco><compiler angle="radian"/>
   <worldbody>
-    <site name="ground" pos="0.4 -0.5 0.1"/><geom name="post" type="cylinder" fromto="0 -1 0.2 0.1 1 0.3" size="0.15"/>
+    <site name="ground" pos="0.4 -0.5 0.1"/><site name="above post" pos="0.05 0 1"/>
+    <geom name="post" type="cylinder" fromto="0 -1 0.2 0.1 1 0.3" size="0.15"/>
     <body name="arm" pos="0.1 0 0.3" euler="0.2 0.1 0.4"><joint name="shoulder" type="ball"/>
       <inertial pos="0 0.1 0.1" mass="2" diaginertia="0.1 0.2 0.15"/>
       <site name="upper" pos="0.3 0.1 0.2"/>
-      <geom name="knob" type="sphere" pos="0.5 0.1 0.2" size="0.12"/>
+      <geom name="knob" type="sphere" pos="0.5 0.1 0.2" size="0.12"/><site name="by knob" pos="0.5 0.1 0.4"/>
       <body name="fore" pos="0.6 0 0.1"><joint name="elbow" axis="1 2 2" pos="0.1 0 0"/>
         <inertial pos="0.1 0 0.1" mass="1" diaginertia="0.05 0.04 0.03"/><site name="tip" pos="0.4 0.2 0.1"/>
-        <geom name="roll" type="cylinder" pos="0.1 0.1 0" euler="0.5 0.3 0.1" size="0.1 0.3"/></body></body>
+        <geom name="roll" type="cylinder" pos="0.1 0.1 0" euler="0.5 0.3 0.1" size="0.1 0.3"/>
+        <site name="by roll" pos="0.1 0.4 0.1"/></body></body>
     <body name="box" pos="-0.3 0.3 0.2"><freejoint name="free"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
       <site name="hook" pos="0.1 0.2 0.4"/><geom name="ball" size="0.3"/></body>
   </worldbody>
@@ -33,7 +35,10 @@ MACHINE = """<mujoco><compiler angle="radian"/>
 def path(*names):
     sites = ("ground", "upper", "tip", "hook")
     kinds = ("site" if name in sites else "geom" for name in names)
-    return "".join(f'<{kind} {kind}="{name}"/>' for kind, name in zip(kinds, names, strict=True))
+    pairs = ((kind, *name.partition(" of ")[::2]) for kind, name in zip(kinds, names, strict=True))
+    return "".join(
+        f'<{kind} {kind}="{name}"' + (f' sidesite="{side}"' if side else "") + "/>" for kind, name, side in pairs
+    )
 
 
 PATHS = {
@@ -41,6 +46,9 @@ PATHS = {
     "fixed cylinder": path("ground", "post", "tip"),
     "cylinder": path("upper", "roll", "hook"),
     "all": path("ground", "post", "upper", "knob", "tip", "ball", "hook"),
+    "side of a sphere": path("ground", "knob of by knob", "tip"),
+    "side of a fixed cylinder": path("ground", "post of above post", "tip"),
+    "side of a cylinder": path("upper", "roll of by roll", "hook"),
     "pulley": path("upper", "roll", "tip") + '<pulley divisor="3"/>' + path("ground", "ball", "hook"),
 }
 
@@ -61,7 +69,7 @@ def test_wrapping_is_mujocos(name):
     assert straight > 4
 
 
-@pytest.mark.parametrize("name", ["sphere", "cylinder", "all"])
+@pytest.mark.parametrize("name", ["sphere", "cylinder", "all", "side of a sphere", "side of a cylinder"])
 def test_rates_are_derivatives_of_lengths(name):
     """The moment arms, which come from the straight parts alone, beside the derivative of the length as a whole."""
     from polhode.formats import mjcf_tendons

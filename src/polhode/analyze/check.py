@@ -185,7 +185,8 @@ def check(
     if "accelerations" not in shared:
         left_out["accelerations"] = "The inertia matrix is singular: something without inertia moves."
     if model.candidates:
-        left_out[_listed_short([c.name for c in model.candidates])] = "Simulations engage and release it."
+        these = "it" if len(model.candidates) == 1 else "them"
+        left_out[_listed_short([c.name for c in model.candidates])] = f"Simulations engage and release {these}."
     gaps = _gaps(found, shared, weights(next(iter(found.values())), at))
     reference = _reference(list(found), gaps, tolerance)
     return Check(

@@ -266,6 +266,7 @@ def simulate(
     from polhode.simulate import assemble
     from polhode.simulate.angles import singular_angles
     from polhode.simulate.run import simulated as run
+    from polhode.simulate.switchboard import SwitchError
     from polhode.simulate.switches import too_late
 
     from .simulation import beginning, check, forces, initial, summary, write
@@ -290,11 +291,14 @@ def simulate(
     state = assemble(dynamics, begin.q | q_near | q0, begin.u | u_near | u0, keep=[*q0, *u0], t=t0, z0=z0)
     last = math.inf if t is None else t0 + t
     output = "steps" if t is None and every is None else every
-    found = run(
-        dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, t0=t0, tau=laws or None,
-        method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
-        switches=switches, _until=ends,
-    )  # fmt: skip
+    try:
+        found = run(
+            dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, t0=t0, tau=laws or None,
+            method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
+            switches=switches, _until=ends,
+        )  # fmt: skip
+    except SwitchError as error:  # at the start: later ones end the run
+        raise ValueError(str(error)) from error
     for said in filter(None, (too_late(switches, last), singular_angles(found))):
         print(said, file=sys.stderr)
     written = write(found, asked)

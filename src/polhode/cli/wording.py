@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _WORDS = {
-    r"Method ('\w+') (is unknown\. (?!Choose)|has a fixed step|chooses)": r"--integrator \1 \2",
+    r"Method ('\w+') (is unknown|has a fixed step|chooses)": r"--integrator \1 \2",
     r"found step=": "found --step ",
     r"^(rtol|atol|step|longest|states|seed|tolerance) is": r"--\1 is",
     r"^Methods (.*): expected two": r"--method \1: expected two",
@@ -29,6 +29,7 @@ _WORDS = {
     r'of the joints with limits="ignore"': "of the joints with --limits ignore",
     r", or skip this check with check=False": "",
     r"simulate\(\.\.\., \*\*model\.keyframe\(\"([^\"]*)\"\)\.start\(\)\)": r"simulate --keyframe '\1'",
+    r"give switches=ph\.at\((\S+), engage=\.\.\., release=\.\.\.\)": r'give --at "\1: engage ..., release ..."',
     r"Give output= its period": "Give --every its period",
 }
 

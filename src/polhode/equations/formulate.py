@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from polhode.formulations import Terms, denoc, kane, lagrange, poincare, quasicoordinate
@@ -13,6 +12,7 @@ from polhode.formulations.quasicoordinate import find_limbs
 from polhode.graph import free_symbols
 from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Model
+from polhode.model.errors import closest
 
 from .equations import Equations
 
@@ -65,8 +65,7 @@ def formulate(
     if method is None:
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
-        near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(str(method), METHODS, 1))
-        raise ValueError(f"Method {method!r} is unknown. Choose one of {', '.join(map(repr, METHODS))}.{near}")
+        raise ValueError(f"There is no method {method!r:.60}. {closest(method, METHODS)}")
     if embed_by not in WAYS:
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
     if embed_by != "substitution" and method != "kane":

@@ -11,6 +11,7 @@ from polhode.model.errors import listed
 
 from .xml import Element, to_number
 
+_GROUND = ("plane", "hfield")
 _MOST = 500  # kinds of geoms that are compared with each other
 
 
@@ -53,19 +54,21 @@ def note_contacts(
     if any(flag.get(key) == "disable" for flag in flags for key in ("contact", "constraint")):
         return
     kinds: dict[Touching, None] = {}
+    still: list[str] = []
     ground: list[str] = []
     for geom, body in geoms:
         found = touching(geom, hosts[body])
         kinds.setdefault(found)
-        if found.body == WORLD and geom.get("name"):
-            ground.append(geom.get("name") or "")
+        if found.body == WORLD and (found.contype or found.conaffinity):
+            (ground if geom.get("type") in _GROUND else still).append(geom.get("name") or "")
     standing = [kind for kind in kinds if kind.body == WORLD][:_MOST]
     moving = [kind for kind in kinds if kind.body != WORLD][:_MOST]
     lands = any(a.touches(b, parents) for a in standing for b in moving)
     if not lands and not any(a.touches(b, parents) for a, b in combinations(moving, 2)):
         return
-    named = f" ({listed(ground, 3)})" if ground else ""
-    missing = f"bodies go through the ground{named} of the file" if lands else "bodies pass through each other"
+    names = [name for name in ground or still if name]
+    named = f"{'the ground' if ground else 'what stands still'}{f' ({listed(names, 3)})' if names else ''}"
+    missing = f"bodies go through {named} in the file" if lands else "bodies pass through each other"
     builder.note(
         f"Contacts of geoms are not read: {missing}. Declare those that count, with build.contact(...) or, "
         'after save(model, "NAME.toml"), as [[contact]] tables there.'

@@ -1,7 +1,7 @@
 """MJCF tendons: lengths that springs and actuators act along.
 
 A fixed tendon is a sum of coordinates, a spatial one the straight lines through its sites, and around spheres and
-cylinders between them; one that takes the side of a site there is not read.
+cylinders between them, on the side of a site where there is one; not on their inside.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polhode.graph import Expr, as_expr, maximum
+import numpy as np
+
+from polhode.graph import Expr, as_expr, evaluate, maximum
 from polhode.model import Builder, Faults
 from polhode.model.errors import closest, fault
 
@@ -118,9 +120,15 @@ def _around(inside: Element, what: str, targets: Targets, faults: Faults) -> Aro
     if kind not in KINDS:
         raise fault(f"{what}: geom {name!r:.60} is a {kind}, expected a sphere or a cylinder.")
     host = targets.places.body(geom.body)
-    if inside.get("sidesite"):
-        return "it wraps around a geom on the side of a site"
-    return Around(place=Place(host.X @ X, host.moves), kind=kind, radius=radius)
+    if not inside.get("sidesite"):
+        return Around(place=Place(host.X @ X, host.moves), kind=kind, radius=radius)
+    marker = targets.places.markers[targets.site(inside, "sidesite", what)]
+    if marker.body != geom.body:
+        return "it wraps around a geom on the side of a site of another body"
+    if float(np.linalg.norm(evaluate(marker.pose.p - X.p, {}))) < radius:
+        return "it wraps around the inside of a geom, in which its sidesite is"
+    side = targets.places.frame(marker.name)
+    return Around(place=Place(host.X @ X, host.moves), kind=kind, radius=radius, side=side)
 
 
 def _act(

@@ -6,7 +6,9 @@ circle of radius r at T_A and T_B, which lie acos(r / |A|) and acos(r / |B|) fro
     length = |A T_A| + r angle + |T_B B|,  along a cylinder with a height in proportion
 
 As in MuJoCo it wraps where the straight line would go through, and on the way on which these points are nearer to each
-other. Reference: MuJoCo, XML reference, spatial/geom.
+other. With a site S at its side, it goes the other way round where the centre is within the triangle A B S: S is beyond
+the centre then, and the tendon with it. Reference: MuJoCo, XML reference, spatial/geom; the side as found by
+experiment with MuJoCo 4.0.0. Its sources up to 3.12 have another rule, by the middle of the points where it touches.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, atan2, cross, less, less_equal, maximum, minimum, select, sqrt, vector
+from polhode.graph import Expr, Matrix, as_expr, atan2, cross, less, less_equal, maximum, minimum, select, sqrt, vector
 from polhode.spatial import Pose
 
 from .mjcf_places import Place
@@ -26,11 +28,12 @@ KINDS = ("sphere", "cylinder")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """A sphere, or a cylinder about its z axis, that a tendon goes round."""
+    """A sphere, or a cylinder about its z axis, that a tendon goes round, on the side of a site where there is one."""
 
     place: Place
     kind: str
     radius: float
+    side: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,11 @@ def bent(a: Place, b: Place, round_: Around) -> Bend:
     else:
         axes = _plane(p, q)
     A, B = ((point @ axes[0], point @ axes[1]) for point in (p, q))
-    wraps, touching, angle = _round(A, B, round_.radius)
+    side = None
+    if round_.side is not None:
+        s = X.R.T @ (round_.side.X.p - X.p)
+        side = s @ axes[0], s @ axes[1]
+    wraps, touching, angle = _round(A, B, round_.radius, side)
     first, last = (axes[0] * x + axes[1] * y for x, y in touching)
     length = round_.radius * angle
     if round_.kind == "cylinder":
@@ -74,8 +81,8 @@ def _plane(p: Matrix, q: Matrix) -> tuple[Matrix, Matrix]:
     return ahead, aside
 
 
-def _round(A: Flat, B: Flat, r: float) -> tuple[Expr, tuple[Flat, Flat], Expr]:
-    """Whether a tendon wraps around a circle, where it touches, and the angle between."""
+def _round(A: Flat, B: Flat, r: float, side: Flat | None) -> tuple[Expr, tuple[Flat, Flat], Expr]:
+    """Whether a tendon wraps around a circle, on which side, where it touches, and the angle between."""
     outside = less_equal(r * r, _dot(A, A)) * less_equal(r * r, _dot(B, B))
     step = (B[0] - A[0], B[1] - A[1])
     size = _dot(step, step)
@@ -85,14 +92,24 @@ def _round(A: Flat, B: Flat, r: float) -> tuple[Expr, tuple[Flat, Flat], Expr]:
     meets = less_equal(_dot(near, near), r * r)
     ways = [_way(A, B, r, way) for way in (1, -1)]
     (first, merit, crosses), (second, other, _) = ways
-    better = less(other, merit)
+    better, beyond = less(other, merit), as_expr(0)
+    if side is not None:
+        beyond = _encloses(A, B, side)
+        better = select(beyond, less(0, _turn(A, B)), better)
     x = [select(better, e, f) for e, f in zip(first, second, strict=True)]
     crossed = select(better, crosses, ways[1][2])
     touching = (x[0], x[1]), (x[2], x[3])
     turn = select(better, 1, -1) * (x[1] * x[2] - x[0] * x[3])  # clockwise on the first way
     angle = atan2(turn, _dot(*touching))
     angle = select(less(turn, 0), angle + 2 * math.pi, angle)
-    return outside * apart * meets * less(crossed, 0.5), touching, angle
+    return outside * apart * maximum(beyond, meets * less(crossed, 0.5)), touching, angle
+
+
+def _encloses(A: Flat, B: Flat, side: Flat) -> Expr:
+    """Whether the centre is within the triangle of three points: all turns from one to the next are the same way."""
+    turns = _turn(A, side), _turn(side, B), _turn(B, A)
+    left, right = ([less(0, way * turn) for turn in turns] for way in (1, -1))
+    return left[0] * left[1] * left[2] + right[0] * right[1] * right[2]
 
 
 def _way(A: Flat, B: Flat, r: float, way: int) -> tuple[list[Expr], Expr, Expr]:
@@ -122,6 +139,11 @@ def _cross(A: Flat, T: Flat, B: Flat, U: Flat) -> Expr:
     b = (between[0] * one[1] - between[1] * one[0]) / det
     on = less_equal(0, a) * less_equal(a, 1) * less_equal(0, b) * less_equal(b, 1)
     return select(parallel, 0, on)
+
+
+def _turn(a: Flat, b: Flat) -> Expr:
+    """a x b, positive where b is to the left of a."""
+    return a[0] * b[1] - a[1] * b[0]
 
 
 def _dot(a: Flat, b: Flat) -> Expr:

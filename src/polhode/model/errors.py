@@ -77,4 +77,4 @@ def _closest(name: str, names: tuple[str, ...]) -> str:
     if not names:
         return "There are none."
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"There are {', '.join(map(repr, names[:8]))}{more}."
+    return f"There {'is' if len(names) == 1 else 'are'} {', '.join(map(repr, names[:8]))}{more}."

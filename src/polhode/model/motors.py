@@ -203,9 +203,21 @@ class Motor(Element):
             elif before is not None and gear.yields is None and gear.loses:
                 yield (
                     f"{self.what}: has an efficiency behind the inertia of {before!r}, which passes through the gear, "
-                    "too, so that its load is not known. Give the gear its stiffness=; or, where the loss of that "
-                    "inertia does not matter, leave out inertia= and give the joint an armature=."
+                    "too, so that its load is not known before the accelerations are. Give the gear its stiffness=, by "
+                    "which it is, with a loss= that damps it; or, where the loss of that inertia does not matter, "
+                    f"leave out inertia= and give {self._armature()}."
                 )
+
+    def _armature(self) -> str:
+        """What stands for the inertia of the rotor at the joint that it drives, in words."""
+        x = None
+        if len(self.drives) == 1 and not self.stages:
+            x = (self.inertia * (self.ratio / self.drives[0][1]) ** 2).number
+        return (
+            "the joint an armature=, of ratio^2 inertia"
+            if x is None
+            else f"the joint of {self.drives[0][0]!r} an armature={x:.6g}"
+        )
 
 
 def resolved(motor: Motor, joints: list[Joint]) -> Motor:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from polhode.equations import Dynamics
 from polhode.graph import Expr, evaluate, free_symbols, symbol, zeros
 from polhode.kinematics.joint import part_rates
 from polhode.model.algebra import twists
@@ -19,24 +20,30 @@ LOOKS = 500
 
 def singular_angles(traj: Trajectory) -> str:
     """Say where angles of a joint are near their singular position: at the start, or in a run of very many steps."""
-    dyn, steps = traj.dynamics, int(traj.statistics.get("steps", 0))
-    stride = len(traj) // LOOKS + 1 if steps > MANY else len(traj)
-    known = {s: float(e) for s, e in dyn.values.items()}
-    known |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
-    for body in dyn.equations.model.bodies:
-        q, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
+    return angles_near(traj.dynamics, traj.parameters, traj.t, traj.q, int(traj.statistics.get("steps", 0)))
+
+
+def angles_near(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray, steps: int) -> str:
+    """Say the same of states at times t, rows of q, that so many steps led through; "" for nothing to say."""
+    stride = len(t) // LOOKS + 1 if steps > MANY else max(len(t), 1)
+    known = {s: float(e) for s, e in dynamics.values.items()}
+    known |= dict(zip(map(symbol, dynamics.parameters), map(float, p), strict=True))
+    names = [str(s.value) for s in dynamics.equations.q]
+    for body in dynamics.equations.model.bodies:
+        rest, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
         for part in parts:
-            own, q = tuple(q[: part.nq]), q[part.nq :]
+            own, rest = tuple(rest[: part.nq]), rest[part.nq :]
             rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
             if not rates:
                 continue
-            columns = [traj.coordinates.index(str(s.value)) for s in own]
-            for t, row in zip(traj.t[::stride], traj.q[::stride][:, columns], strict=True):
+            columns = [names.index(str(s.value)) for s in own]
+            for now, row in zip(t[::stride], q[::stride][:, columns], strict=True):
                 if _largest(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
                     angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
+                    took = f"; the run took {steps:,} steps" if steps else ""
                     return (
-                        f"Joint {body.joint.name!r}: its angles are in their singular position at t = {t:.6g} s, "
-                        f"{', '.join(angles)}, where their rates have no bounds; the run took {steps:,} steps. Give "
+                        f"Joint {body.joint.name!r}: its angles are in their singular position at t = {now:.6g} s, "
+                        f"{', '.join(angles)}, where their rates have no bounds{took}. Give "
                         "the joint quaternion=True, or start in another position."
                     )
     return ""

@@ -28,7 +28,7 @@ from .interrupt import PATIENCE, stoppable
 from .modes import Modes
 from .recording import Recording
 from .switchboard import SwitchError
-from .switches import At, When, checked_switches, on_the_verge, undefined
+from .switches import At, When, checked_switches, on_the_verge, still_to_come, undefined
 from .warning import SimulationWarning
 
 WAIT = 1e6  # s, for what is to end a run without a last time
@@ -57,6 +57,7 @@ class Driver:
         switches: Sequence[At | When] = (),
         _until: When | None = None,  # what ends the run
         _driven: bool = True,  # whether forces may act, so that their work is counted
+        _notes: bool = True,  # whether to say which switches of the model came before the start
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
@@ -65,7 +66,10 @@ class Driver:
         self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
-        given = [*checked_switches(eq.model.switches, t0), *checked_switches(switches, t0)]
+        declared, past = still_to_come(eq.model.switches, t0)
+        if past and _notes:
+            warn_caller(past, SimulationWarning)
+        given = [*checked_switches(declared, t0), *checked_switches(switches, t0)]
         given += [] if _until is None else [_until]
         self._modes = Modes(
             dynamics, self._inputs, self._values, step, chosen.rule, self._record, given, _driven, method == "euler"

@@ -12,12 +12,14 @@ import numpy as np
 from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
+from polhode.equations.warning import warn_caller
 from polhode.kernels.loop import METHODS
 from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
 from polhode.trajectory.quantities import within_limits
 from polhode.view import needed
 
+from .angles import LOOKS, angles_near, singular_angles
 from .asked import check_span, method_of, movable, parameters_of, times
 from .batch import march
 from .inputs import Inputs
@@ -26,7 +28,7 @@ from .meeting import may_meet, met
 from .rows import column_of, driven_rows, rows_of, together
 from .run import last_of, simulated
 from .simulation import work_of
-from .warning import warn
+from .warning import SimulationWarning, warn
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -190,7 +192,19 @@ def simulate_many(
     else:
         bundle = _one_by_one(single, runs, t, threads)
     warn(*bundle.outcomes)
+    if near := _singular(bundle):
+        warn_caller(near, SimulationWarning)
     return bundle
+
+
+def _singular(bundle: Bundle) -> str:
+    """Say which run is the first whose angles are in their singular position; of very many, some are looked at."""
+    for i in range(0, len(bundle), len(bundle) // LOOKS + 1):
+        p = bundle.parameters if bundle.parameters.ndim == 1 else bundle.parameters[i]
+        run = bundle.runs.get(i)
+        if near := singular_angles(run) if run else angles_near(bundle.dynamics, p, bundle.t[:1], bundle.q[i, :1], 0):
+            return f"Run {i}: {near}" if len(bundle) > 1 else near
+    return ""
 
 
 def _parameters(dynamics: Dynamics, p: Any) -> np.ndarray:
@@ -301,12 +315,12 @@ def _one_by_one(
 
     def single(i: int) -> Trajectory:
         try:
-            return run(**runs[i])
+            return run(**runs[i], _notes=i == numbers[0])
         except ValueError as error:
             raise ValueError(f"Run {i}: {error}") from error
 
+    numbers = list(runs)
     with stoppable():
-        numbers = list(runs)
         first = single(numbers[0])  # compiled once, before the threads need it
         found = [first, *shared_out(single, numbers[1:], threads)]
 

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from polhode.equations.warning import warn_caller
 from polhode.kernels.machine import NOT_FINITE
 from polhode.kernels.stepping import DONE, EVENT, FULL, MORE
 from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
+from .angles import MANY, angles_near
 from .asked import is_number, times, values_of
 from .driver import Driver
 from .ending import ended
 from .result import forces_along, trajectory_of, work_of
 from .switchboard import SwitchError
 from .switches import When, ending_of, on_the_verge
-from .warning import warn
+from .warning import SimulationWarning, warn
 from .watching import watching
 
 __all__ = ["Simulation", "work_of"]
@@ -170,6 +172,7 @@ class Simulation(Driver):
         Raises RuntimeError where it cannot go on.
         """
         if not self._stepping:
+            self._warn_of_angles(*self._begun())
             self._open(None)
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
@@ -207,9 +210,10 @@ class Simulation(Driver):
             return self._run_until(ending_of(until), output, progress)
         if not (is_number(until) and self.t < until < np.inf):
             raise ValueError(f"until is {until!r:.60}, expected a time after now, t = {self.t:g}.")
-        grid = times(output, self.t, until)
+        grid, begun = times(output, self.t, until), self._begun()
         with watching(progress, self.t, until) as seen:
             self._integrate(float(until), grid, seen)
+        self._warn_of_angles(*begun)
         warn(self.outcome)
         return self.outcome
 
@@ -222,15 +226,29 @@ class Simulation(Driver):
         self._modes.rewire(self.t, switches := [*before, until])
         if self._now.accepted == 0:
             self._modes.wait_below(on_the_verge(switches, self.dynamics, self.t, self._x, self._values))
-        self._now.rated = 0
+        self._now.rated, begun = 0, self._begun()
         try:
             with watching(progress, self.t, np.inf) as seen:
                 self._integrate(np.inf, None, seen)
         finally:
             self._modes.rewire(self.t, before)
             self._advance = self._taken()
+        self._warn_of_angles(*begun)
         warn(self.outcome)
         return self.outcome
+
+    def _begun(self) -> tuple[float, np.ndarray, int]:
+        """The time, the state and the steps that were taken now."""
+        return self.t, self._x.copy(), self._now.accepted
+
+    def _warn_of_angles(self, t0: float, x0: np.ndarray, before: int) -> None:
+        """Warn where angles of a joint were in their singular position since then: see `singular_angles`."""
+        t, x, steps = np.array([t0]), x0[None], self._now.accepted - before
+        if steps > MANY:
+            t, x = self._recording.states()
+            t, x = t[t >= t0], x[t >= t0]
+        if near := angles_near(self.dynamics, self._values, t, x[:, self._q], steps):
+            warn_caller(near, SimulationWarning)
 
     def trajectory(self, reacting: bool = False) -> Trajectory:
         """Everything recorded so far.

@@ -380,7 +380,10 @@ class Switchboard:
         kind, engaged = self.rows.view("kind"), self.rows.view("engaged")
         held = [name for g, name in enumerate(self.names) if engaged[g] and kind[self._of[g][0]] == EQUAL]
         if not held:
-            return f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular."
+            return (
+                f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular in this position. Start in "
+                "another one, or give the bodies mass and inertia all around, or their joints an armature."
+            )
         if not wished:
             return f"The mode at t = {t:.6g} s cannot be found: {listed(held)} contradict each other."
         others = [name for name in held if name not in wished]

@@ -23,6 +23,7 @@ __all__ = [
     "ending_of",
     "guards_of",
     "on_the_verge",
+    "still_to_come",
     "too_late",
     "undefined",
     "when",
@@ -117,6 +118,20 @@ def checked_switches(given: Any, t0: float) -> list[At | When]:
         if isinstance(switch, At) and switch.time < t0:
             raise ValueError(f"{switch}: is before the start of the run, {t0:g} s. Declare what holds from the start.")
     return found
+
+
+def still_to_come(declared: Sequence[At | When], t0: float) -> tuple[list[At | When], str]:
+    """The switches of a model that may act in a run that starts at t0, and a note of those that came before."""
+    past = [switch for switch in declared if isinstance(switch, At) and switch.time < t0]
+    if not past:
+        return list(declared), ""
+    names = ", ".join(dict.fromkeys(name for switch in past for name in (*switch.engage, *switch.release)))
+    times = ", ".join(map(str, past[:8]))
+    note = (
+        f"The run starts at {t0:g} s, so that what the model has to switch {names} {times} does not act: what it "
+        f"declares holds. To begin in another mode, give switches=ph.at({t0:g}, engage=..., release=...)."
+    )
+    return [switch for switch in declared if switch not in past], note
 
 
 def too_late(switches: Sequence[At | When], t_end: float) -> str | None:

@@ -140,7 +140,7 @@ def test_a_film_without_its_program_is_refused_first(slider, tmp_path, monkeypat
 
 
 def test_words_of_python_become_options():
-    assert for_shell("Method 'x' is unknown. Choose one of 'kane'.").startswith("Method")  # of formulate
+    assert for_shell("There is no method 'x'. There are 'kane'.").startswith("There")  # of formulate
     assert for_shell("rtol is -1, expected a tolerance.").startswith("--rtol is")
     assert for_shell("Outputs are far apart. Make them denser.").endswith("with --every.")
 

@@ -39,9 +39,9 @@ engage = ["clutch"]
 def polhode(tmp_path, monkeypatch, capsys):
     """A command on the wheels; its exit code, what it printed and what it complained of."""
     path = tmp_path / "wheels.toml"
-    path.write_text(WHEELS)
 
-    def run(command, *arguments):
+    def run(command, *arguments, text=WHEELS):
+        path.write_text(text)
         monkeypatch.setattr(sys, "argv", ["polhode", command, str(path), *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -139,7 +139,7 @@ def test_equations_say_what_they_leave_out(polhode, command):
 def test_check_says_what_it_leaves_out(polhode):
     code, out, _ = polhode("check")
     assert code == 0
-    assert "'lock', 'clutch', 'friction of p' and 'limit of p': left out. Simulations engage and release it." in out
+    assert "'lock', 'clutch', 'friction of p' and 'limit of p': left out. Simulations engage and release them." in out
     assert len(json.loads(polhode("check", "--json")[1])["left_out"]) == 1
 
 
@@ -154,3 +154,36 @@ def test_limits_and_bare(polhode):
     assert bare["q"]["p"] == pytest.approx(60 - 0.025 * 36, abs=1e-9)
     code, _, err = polhode("info", "--limits", "ignor")
     assert (code, err) == (1, "polhode: --limits 'ignor': expected \"stop\" or \"ignore\". Did you mean 'ignore'?\n")
+
+
+ALIGNED = """
+name = "aligned"
+[[body]]
+name = "a"
+mass = 0
+joint = { type = "revolute", axis = "x", name = "j", limits = [-1, 1] }
+[[body]]
+name = "b"
+parent = "a"
+at = [0, 0, -1]
+mass = 1
+com = [0, 0, -1]
+joint = { type = "revolute", axis = "x", name = "k" }
+"""
+
+
+def test_a_start_in_a_singular_position_is_one_message(polhode):
+    """Two bars in a line, of which one has no mass, started beyond a limit; bent, they run."""
+    code, _, said = polhode("simulate", "--t", 0.1, "--set", "j=2", text=ALIGNED)
+    assert code == 1
+    assert "the inertia matrix is singular in this position. Start in another one" in said.splitlines()[-1]
+    assert polhode("simulate", "--t", 0.1, "--set", "j=2", "--set", "k=1", text=ALIGNED)[0] == 0
+
+
+def test_a_keyframe_after_a_switch_begins_as_declared(polhode):
+    text = WHEELS + '[[keyframe]]\nname = "late"\ntime = 5.0\nu = { p_dot = 1.0 }\n'
+    code, out, said = polhode("simulate", "--t", 1, "--keyframe", "late", text=text)
+    assert code == 0
+    assert "The run starts at 5 s, so that what the model has to switch clutch at 1 s does not act" in said
+    assert 'give --at "5: engage ..., release ..."' in said
+    assert "Events\nt = 5 s, start: friction of p slips\n\n" in out

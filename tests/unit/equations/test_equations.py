@@ -155,7 +155,7 @@ def test_a_speed_that_moves_nothing_is_named():
 
 
 def test_unknown_methods_and_markers_are_named():
-    with pytest.raises(ValueError, match="'newton' is unknown"):
+    with pytest.raises(ValueError, match=r"There is no method 'newton'\. There are 'poincare'"):
         ph.formulate(pendulum().build(), method="newton")
     with pytest.raises(TypeError, match="takes a Model"):
         ph.formulate("pendulum")

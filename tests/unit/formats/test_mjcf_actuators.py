@@ -15,13 +15,13 @@ from polhode.graph import evaluate, symbol, symbols
 from polhode.model import ModelError
 
 BODIES = """<worldbody><site name="fixed"/><body name="a"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>
-  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/>
+  <joint name="j" range="-1 2"{j}/><site name="s" pos="0 0 1"/><geom name="g" size="0.1"/><site name="core"/>
   <body name="b"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="k" type="slide"/></body></body>
   <body name="c"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><joint name="ball" type="ball"/></body>
   <geom name="cube" type="box" size="1 1 1"/></worldbody>"""
 TENDON = '<tendon><fixed name="sum" {}><joint joint="j" coef="2"/><joint joint="k" coef="-1"/></fixed></tendon>'
 
-SIDED = """<tendon><spatial name="w"><site site="s"/><geom geom="g" sidesite="s"/><site site="fixed"/></spatial>
+SIDED = """<tendon><spatial name="w"><site site="s"/><geom geom="g" sidesite="core"/><site site="fixed"/></spatial>
   </tendon>"""
 
 
@@ -143,12 +143,17 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
         (
             "",
             SIDED,
-            "'w' is not read: it wraps around a geom on the side of a site.",
+            "'w' is not read: it wraps around the inside of a geom, in which its sidesite is.",
+        ),
+        (
+            "",
+            SIDED.replace('sidesite="core"', 'sidesite="fixed"'),
+            "'w' is not read: it wraps around a geom on the side of a site of another body.",
         ),
         (
             '<motor tendon="w"/>',
             SIDED,
-            "'w_motor' is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
+            "'w_motor' is not read: of its tendon 'w', it wraps around the inside of a geom, in which",
         ),
         (
             "",
@@ -158,7 +163,7 @@ def test_a_tendon_between_two_sites_that_is_only_so_long_is_a_rope():
         (
             "",
             SIDED + '<equality><tendon tendon1="w"/></equality>',
-            "is not read: of its tendon 'w', it wraps around a geom on the side of a site.",
+            "is not read: of its tendon 'w', it wraps around the inside of a geom, in which",
         ),
         ('<adhesion body="a"/>', '<keyframe><key act="1"/></keyframe>', "'key 1': its act is not read: not all actua"),
         ("", '<keyframe><key name="k" mpos="0 0 1"/></keyframe>', "Keyframe 'k': its mpos are not read."),

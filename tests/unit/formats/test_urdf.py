@@ -295,7 +295,7 @@ FAULTS = {
     two('<mimic jont="a"/>'): "<mimic> on line 1: unknown attribute 'jont'. Did you mean 'joint'?",
     two().replace(
         "<child link", '<child type="x" link'
-    ): "<child> on line 1: unknown attribute 'type'. There are 'link'",
+    ): "<child> on line 1: unknown attribute 'type'. There is 'link'",
     robot(link("a", inertial().replace("value", "valu"))): "Link 'a': inertial: <mass> on line 1: unknown attribute",
     robot(link("a", inertial().replace("iyz", "izy"))): "unknown attribute 'izy'. Did you mean",
     two('<axis xyz="0 0 1"/><axis xyz="0 1 0"/>'): "Joint 'j' has 2 <axis> (line 1), expected one",

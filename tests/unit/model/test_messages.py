@@ -74,7 +74,7 @@ def test_what_is_not_yet_equations_or_not_yet_compiled():
         ph.simulate(model, t_end=1.0)
     with pytest.raises(TypeError, match=r"found Equations\. Compile them: equations\.compile\(\)"):
         ph.simulate(ph.formulate(model), t_end=1.0)
-    with pytest.raises(ValueError, match=r"Choose one of .*\. Did you mean 'quasicoordinate'\?"):
+    with pytest.raises(ValueError, match=r"There is no method 'quasicordinate'\. Did you mean 'quasicoordinate'\?"):
         ph.formulate(model, "quasicordinate")
 
 

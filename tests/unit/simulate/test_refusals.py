@@ -29,7 +29,7 @@ REFUSED = {
     "q0 nan": (lambda: run({"theta": NAN}), "q0: 'theta' is NaN or infinite, expected a number."),
     "u0 infinite": (lambda: run(u0=[INF]), "u0: 'theta_dot' is NaN or infinite"),
     "z0 nan": (lambda: run(z0={"i": NAN}), "z0: 'i' is NaN or infinite"),
-    "z0 name": (lambda: run(z0={"j": 1}), "z0: there is no 'j'. There are 'i'."),
+    "z0 name": (lambda: run(z0={"j": 1}), "z0: there is no 'j'. There is 'i'."),
     "tau nan": (lambda: run(tau=[NAN]), "tau: 'theta_dot' is NaN or infinite"),
     "tau shape": (lambda: run(tau=[1, 2]), r"tau has shape (2,), expected (1,): theta_dot."),
     "tau text": (lambda: run(tau="theta"), "tau is 'theta', expected numbers, a mapping, a function or Sampled."),

@@ -15,14 +15,49 @@ def top(**angles):
     return ph.formulate(build.build()).compile()
 
 
+def run(dyn, start):
+    ph.Simulation(dyn, start, {"rotor_wx": 0.01}).run(1e-3)
+
+
+def run_until(dyn, start):
+    ph.Simulation(dyn, start, {"rotor_wx": 0.01}).run(ph.when("t > 0.001"))
+
+
+def step(dyn, start):
+    ph.Simulation(dyn, start, {"rotor_wx": 0.01}).step()
+
+
+def set_by_hand(dyn, start):
+    sim = ph.Simulation(dyn, None, {"rotor_wx": 0.01})
+    sim.q = start
+    sim.run(1e-3)
+
+
+def many(dyn, start):
+    start = {"rotor_y": np.array([0.0, start["rotor_y"]])}
+    ph.simulate_many(dyn, start, {"rotor_wx": 0.01}, 1e-3, method="dop853")
+
+
+def in_lanes(dyn, start):
+    start = {"rotor_y": np.array([0.0, start["rotor_y"]])}
+    ph.simulate_many(dyn, start, {"rotor_wx": 0.01}, 1e-3, method="rk4", step=1e-4)
+
+
+def simulate(dyn, start):
+    ph.simulate(dyn, start, {"rotor_wx": 0.01}, 1e-3)
+
+
+@pytest.mark.parametrize("way", [simulate, run, run_until, step, set_by_hand, many, in_lanes])
 @pytest.mark.parametrize(("off", "told"), [(0.0, True), (1e-3, True), (0.1, False)])
-def test_the_start_is_told(off, told):
+def test_the_start_is_told(way, off, told):
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        ph.simulate(top(), {"rotor_y": np.pi / 2 - off}, {"rotor_wx": 0.01}, 1e-3)
-    said = [str(w.message) for w in heard if "singular position" in str(w.message)]
-    assert bool(said) == told
-    assert all("Joint 'rotor'" in text and "quaternion=True" in text for text in said)
+        way(top(), {"rotor_y": np.pi / 2 - off})
+    said = [w for w in heard if "singular position" in str(w.message)]
+    assert len(said) == told
+    assert all("Joint 'rotor'" in str(w.message) and "quaternion=True" in str(w.message) for w in said)
+    assert all("Run 1" in str(w.message) for w in said if way in (many, in_lanes))
+    assert all(w.filename == __file__ for w in said)
 
 
 def test_the_remedy_works():

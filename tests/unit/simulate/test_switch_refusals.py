@@ -46,13 +46,31 @@ def test_a_loop_that_is_open_leaves_what_else_was_asked_for_as_it_was():
     assert np.array_equal(sim.u, [1.0, 0.0])
 
 
-def test_a_switch_of_the_model_is_not_before_the_start():
+def test_a_switch_of_the_model_before_the_start_does_not_act():
     build = ph.Builder("one", gravity=(0, 0, 0))
     build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
     build.brake("x_dot", name="brake", active=False)
     build.switch(at=-1.0, engage="brake")
     dynamics = ph.formulate(build.build()).compile()
-    with pytest.raises(ValueError, match=r"at -1 s: is before the start of the run, 0 s\. Declare what holds"):
-        ph.simulate(dynamics, t_end=1.0)
+    with pytest.warns(ph.SimulationWarning, match=r"starts at 0 s, so that what the model .* brake at -1 s does not"):
+        late = ph.simulate(dynamics, u0={"x_dot": 1.0}, t_end=1.0)
+    assert late["x"][-1] == pytest.approx(1.0, abs=1e-12)
+    with pytest.warns(ph.SimulationWarning, match=r"give switches=ph\.at\(0, engage="):
+        held = ph.simulate(dynamics, u0={"x_dot": 1.0}, t_end=1.0, switches=ph.at(0, engage="brake"))
+    assert held["x"][-1] == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(ValueError, match=r"at -3 s: is before the start of the run, -2 s"):
+        ph.simulate(dynamics, t0=-2.0, t_end=1.0, switches=ph.at(-3, engage="brake"))
     traj = ph.simulate(dynamics, u0={"x_dot": 1.0}, t0=-2.0, t_end=0.0)
     assert traj["x"][-1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_many_runs_tell_once_of_a_switch_before_the_start():
+    build = ph.Builder("one", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.brake("x_dot", name="brake", active=False)
+    build.switch(at=1.0, engage="brake")
+    dynamics, speeds = ph.formulate(build.build()).compile(), np.arange(4.0)
+    with pytest.warns(ph.SimulationWarning) as heard:
+        runs = ph.simulate_many(dynamics, None, {"x_dot": speeds}, 6.0, t0=5.0, method="dop853", threads=2)
+    assert [w.filename for w in heard] == [__file__]
+    assert np.allclose(runs.q[:, -1, 0], speeds, atol=1e-12)
