@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-POOR = 0.05  # of the largest that is left of a column: below it, one that was preferred is not taken
+GOOD = 0.3  # of the largest that is left of a column: from it, a column does
+POOR = 0.05  # of the same: below it, one that was preferred is not taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +92,9 @@ def _pivots(V: np.ndarray, rank: int, prefer: Sequence[int], keep: Sequence[int]
         if size.max(initial=0) < 1e-9:
             break
         liked = np.where(first, size, 0.0)
-        # among equals the last: what is nearer to the ground stays independent
+        # of what is good enough the last: what is nearer to the ground stays independent
         pool = liked if liked.max() > POOR * size.max() else size
-        j = int(np.flatnonzero(pool > 0.999 * pool.max())[-1])
+        j = int(np.flatnonzero(pool > GOOD * pool.max())[-1])
         found.append(j)
         may[j] = first[j] = False
         along = rest[:, j] / np.linalg.norm(rest[:, j])

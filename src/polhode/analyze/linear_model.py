@@ -12,7 +12,7 @@ from polhode.model.errors import closest
 from polhode.view import needed
 from polhode.view.linear import linear_figure
 
-from .modes import Modes, columns, html_table, modes_of
+from .modes import Modes, columns, eigen, html_table, modes_of
 
 _STILL = 1e-9  # of its size by gravity or speeds: what counts as no acceleration
 _SHOWN = 12  # states whose matrices are printed
@@ -77,8 +77,7 @@ class LinearModel:
 
     def modes(self) -> Modes:
         """Eigenvalues, natural frequencies [Hz], damping ratios and shapes of A."""
-        values, vectors = np.linalg.eig(self.A)
-        return modes_of(self.states, self.whole, self.lift, values, vectors)
+        return modes_of(self.A, self.states, self.whole, self.lift)
 
     def response(self, frequencies: Any) -> np.ndarray:
         """The outputs of harmonic inputs, C (2 pi i f - A)^-1 B + D, (k, outputs, inputs), at frequencies f in Hz."""
@@ -121,7 +120,7 @@ class LinearModel:
         needed("matplotlib", "plot", "A plot")
         rows, cols = _chosen(outputs, self.outputs, "outputs"), _chosen(inputs, self.inputs, "inputs")
         return linear_figure(
-            np.linalg.eigvals(self.A),
+            eigen(self.A)[0],
             lambda f: self.response(f)[:, rows][:, :, cols],
             [self.outputs[i] for i in rows],
             [self.inputs[j] for j in cols],

@@ -202,8 +202,8 @@ class _Linear:
         if at.closed and rank_nearby(self._beside(at, positions), self.placed.G, positions.reach) > positions.rank:
             names = ", ".join(dict.fromkeys(repr(at.program.held.names[i]) for i in at.closed))
             raise ValueError(
-                f"linearize: {names} are at a singular position, where the machine can move in more ways than beside "
-                "it: no linear model describes that. Move the state away, and close it with assemble(dynamics, q, u)."
+                f"linearize: this position is singular for {names}: the machine can move in more ways there than "
+                "beside it, which no linear model describes. Move away, and close it with assemble(dynamics, q, u)."
             )
         free = [*self.placed.free, *(nx + j for j in self.sped.free), *range(nx + nu, nx + nu + self.nz)]
         self.free, self.states = free, tuple(self.whole[i] for i in free)

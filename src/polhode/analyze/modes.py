@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_ZERO = 1e-7  # of the largest eigenvalue: double zeros, of what only drifts, are found to the root of rounding
+_ZERO = 1e-13  # of the largest singular value: what is below is rounding
 
 _HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most")
 
@@ -68,19 +68,15 @@ class Modes:
         return html_table(_HEAD, self.rows())
 
 
-def modes_of(
-    states: tuple[str, ...], whole: tuple[str, ...], lift: np.ndarray, values: np.ndarray, vectors: np.ndarray
-) -> Modes:
-    """Sort eigenvalues and vectors into modes."""
-    values = np.where(np.abs(values) <= _ZERO * np.abs(values).max(initial=0), 0.0, values)
-    values = values + 0j
+def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lift: np.ndarray) -> Modes:
+    """Find the modes of A."""
+    values, vectors = eigen(A)
     upper = [k for k, v in enumerate(values) if v.imag >= 0]
     order = sorted(upper, key=lambda k: (values[k].imag > 0, round(abs(values[k]), 12), values[k].real))
-    values, vectors = values[order], vectors[:, order]
+    values, shapes = values[order], vectors[:, order]
     size = np.abs(values)
     with np.errstate(all="ignore"):
         damping = np.where(size > 0, -values.real / size, np.nan)
-    shapes = np.array(vectors, dtype=complex)
     for k in range(shapes.shape[1]):
         shapes[:, k] /= shapes[np.argmax(np.abs(shapes[:, k])), k]
     return Modes(
@@ -92,6 +88,61 @@ def modes_of(
         whole=whole,
         whole_shapes=lift @ shapes,
     )
+
+
+def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors, (n,) and (n, n), with exact zeros.
+
+    A machine that can drift has double zeros, which are found only to the root of rounding. So what A does not see is
+    taken out first: in a basis [K, L] with A K = 0 it is [[0, B], [0, C]], and C has the others. Where C does not see
+    something either, that drifts: its vector is the one that moves while what was taken out moves on.
+    """
+    n = len(A)
+    if not n:
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+    d = _balanced(A)
+    scaled = A * d / d[:, None]
+    _, sizes, right = np.linalg.svd(scaled)
+    rank = int((sizes > _ZERO * sizes.max(initial=0)).sum())
+    if rank == n:
+        values, vectors = np.linalg.eig(A)
+        return values + 0j, vectors + 0j
+    L, K = right[:rank].T, right[rank:].T
+    values, inside = eigen(L.T @ scaled @ L)
+    beside = K.T @ scaled @ L @ inside
+    with np.errstate(all="ignore"):
+        beside = np.where(values != 0, beside / values, 0.0)
+    vectors = np.hstack([_plain(K) + 0j, L @ inside + K @ beside]) * d[:, None]
+    return np.concatenate([np.zeros(n - rank), values]), vectors
+
+
+def _plain(K: np.ndarray) -> np.ndarray:
+    """The same space by vectors that are easier to read: in each, one of as many chosen states moves, the others not."""
+    rest, chosen = K.T.copy(), list[int]()
+    for _ in range(K.shape[1]):
+        size = np.linalg.norm(rest, axis=0)
+        chosen.append(int(np.flatnonzero(size > 0.999 * size.max())[0]))
+        along = rest[:, chosen[-1]] / np.linalg.norm(rest[:, chosen[-1]])
+        rest = rest - np.outer(along, along @ rest)
+    found: np.ndarray = K @ np.linalg.inv(K[chosen])
+    return np.where(np.abs(found) > 1e-12, found, 0.0)
+
+
+def _balanced(A: np.ndarray) -> np.ndarray:
+    """Powers of two that make rows and columns of A alike in size, as units do not: A_ij d_j / d_i.
+
+    Reference: [Parlett, Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969].
+    """
+    size, d = np.abs(A - np.diag(np.diag(A))), np.ones(len(A))
+    for _ in range(20):
+        before = d.copy()
+        for i in range(len(A)):
+            column, row = float((size[:, i] * d[i] / d).sum()), float((size[i] * d / d[i]).sum())
+            if column > 0 and row > 0:
+                d[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
+        if (d == before).all():
+            break
+    return d
 
 
 def columns(rows: Sequence[tuple[str, ...]], left: int = -1) -> str:

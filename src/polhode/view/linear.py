@@ -99,6 +99,8 @@ def _draw_bode(
     size.tick_params(labelbottom=False)
     phase.set_title("Phase [°]", color="#2a3038")
     phase.set_xlabel("frequency [Hz]")
+    low, high = phase.get_ylim()
+    phase.set_ylim(min(low, high - 180), max(high, low + 180))
     phase.yaxis.set_major_locator(needed("matplotlib.ticker", "plot", "A plot").MultipleLocator(90))
     if size.lines:
         size.legend(loc="upper left", bbox_to_anchor=(1.015, 1.0))
