@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class LinearModel:
     def to_control(self) -> Any:
         """The same as a `StateSpace` of python-control, with the names."""
         try:
-            import control
+            control = import_module("control")
         except ModuleNotFoundError:
             raise ModuleNotFoundError(
                 "to_control needs python-control, which is not installed. Install it: pip install control. "
@@ -150,7 +151,9 @@ class LinearModel:
         lines = [f"Linear model of {self.name!r}: {len(self.states)} states ({', '.join(parts[: 3 if c else 2])})"]
         lines.append(self._said_of_point())
         if self.holds:
-            lines.append(f"Holding {_some(self.holds)}: {_some(self.dependent)} follow{'s' * (len(self.dependent) == 1)}.")
+            lines.append(
+                f"Holding {_some(self.holds)}: {_some(self.dependent)} follow{'s' * (len(self.dependent) == 1)}."
+            )
         if self.left_out:
             lines.append(f"Left out, for it does not hold here: {_some(self.left_out)}.")
         return lines

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+_EVEN = 1e-12  # of an eigenvalue: a real part below is rounding
+_CLEAN = 4 * 2.0**-52  # of the largest of its row: an entry below is rounding
 _ZERO = 1e-13  # of the largest singular value: what is below is rounding
 
 _HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most")
@@ -37,8 +39,8 @@ class Modes:
 
     @property
     def stable(self) -> bool:
-        """Whether all modes decay."""
-        return bool((self.eigenvalues.real < 0).all())
+        """Whether all modes decay, beyond rounding."""
+        return bool((self.eigenvalues.real < -_EVEN * np.abs(self.eigenvalues)).all()) and bool(self.eigenvalues.all())
 
     def shape(self, mode: int) -> dict[str, complex]:
         """The shape of a mode by name, of all coordinates, speeds and states."""
@@ -53,12 +55,13 @@ class Modes:
         """Eigenvalue, frequency, damping, time constant and largest states as text, a row a mode."""
         found = []
         for k, value in enumerate(self.eigenvalues):
-            pair = f" ± {value.imag:.6g}i" if value.imag else ""
+            even = abs(value.real) <= _EVEN * abs(value)  # neither decays nor grows
+            real, pair = 0.0 if even else value.real, f" ± {value.imag:.6g}i" if value.imag else ""
             swings = f"{self.frequencies[k]:.5g}" if value.imag else ""
-            ratio = f"{self.damping[k] + 0.0:.4g}" if value.imag else ""
-            slow = f"{1 / abs(value.real):.4g}" if abs(value.real) > 1e-12 * max(abs(value), 1e-300) else ""
-            growing = " grows" if value.real > 0 and slow else ""
-            found.append((f"{value.real + 0.0:.6g}{pair}", swings, ratio, slow + growing, ", ".join(self.largest(k))))
+            ratio = f"{0.0 if even else self.damping[k]:.4g}" if value.imag else ""
+            slow = "" if even else f"{1 / abs(real):.4g}"
+            growing = " grows" if real > 0 else ""
+            found.append((f"{real:.6g}{pair}", swings, ratio, slow + growing, ", ".join(self.largest(k))))
         return found
 
     def __str__(self) -> str:
@@ -72,7 +75,7 @@ def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lif
     """Find the modes of A."""
     values, vectors = eigen(A)
     upper = [k for k, v in enumerate(values) if v.imag >= 0]
-    order = sorted(upper, key=lambda k: (values[k].imag > 0, round(abs(values[k]), 12), values[k].real))
+    order = sorted(upper, key=lambda k: (values[k].imag > 0, round(float(abs(values[k])), 12), values[k].real))
     values, shapes = values[order], vectors[:, order]
     size = np.abs(values)
     with np.errstate(all="ignore"):
@@ -98,6 +101,7 @@ def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     something either, that drifts: its vector is the one that moves while what was taken out moves on.
     """
     n = len(A)
+    A = np.where(np.abs(A) > _CLEAN * np.abs(A).max(axis=1, keepdims=True, initial=0), A, 0.0)
     if not n:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
     d = _balanced(A)
@@ -117,7 +121,7 @@ def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _plain(K: np.ndarray) -> np.ndarray:
-    """The same space by vectors that are easier to read: in each, one of as many chosen states moves, the others not."""
+    """The same space by vectors that are easier to read: in each, one of some chosen states moves, the others not."""
     rest, chosen = K.T.copy(), list[int]()
     for _ in range(K.shape[1]):
         size = np.linalg.norm(rest, axis=0)

@@ -75,7 +75,7 @@ def charts_of(at: Operating) -> Charts:
         elif inside[place] == place:
             speeds = [j for j in range(len(base.u)) if any(base.N[place + k, j] != 0 for k in range(4))]
             block = base.N[place : place + 4, speeds[0] : speeds[-1] + 1]
-            assert len(speeds) == 3 and speeds[2] == speeds[0] + 2, "a quaternion has three speeds"
+            assert speeds == list(range(speeds[0], speeds[0] + 3)), "a quaternion has three speeds"
             blocks.append((place, len(names), block))
             numbers = np.zeros((len(q), 3))
             numbers[place : place + 4] = _at(block, tuple(eq.q), at.q)

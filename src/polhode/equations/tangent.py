@@ -1,4 +1,4 @@
-"""The equations of motion and their derivatives along a direction, as native code: exact, and no longer than thrice them.
+"""The equations of motion and their exact derivatives along directions, as native code of about thrice their length.
 
     qdot, zdot                                        rates
     R(x, udot, lam) = Q + tau - c - M udot + J^T lam  forces that are left
@@ -21,9 +21,8 @@ from polhode.compile import Function, compile
 from polhode.graph import Expr, Matrix, diff_along, substitute, symbol, vector
 from polhode.model import TIME
 
-from .dynamics import Dynamics
-from .equations import Equations
-from .program import Program
+from .dynamics import Dynamics, needed_forces
+from .program import MOST, Program
 
 PARTS = ("qdot", "zdot", "R", "S", "phi", "psi", "outputs")
 _KNOWN: WeakKeyDictionary[Dynamics, dict[object, Tangent]] = WeakKeyDictionary()
@@ -123,13 +122,8 @@ def tangent_of(
     """The tangent of a program, made once."""
     known = _KNOWN.setdefault(program.dynamics, {})
     key = (tuple(rows), tuple(closed), tuple(laws.items()), tuple(outputs))
-    if key not in known:
-        known[key] = Tangent(program, rows, closed, laws, outputs)
-    return known[key]
-
-
-def needed_forces(eq: Equations, udot: Matrix) -> Matrix:
-    """M udot + c - Q, by recursion where there is one."""
-    needed = eq.M @ udot + eq.c if eq.terms.inverse is None else eq.terms.inverse(udot)
-    found: Matrix = needed - eq.Q
+    found = known.pop(key) if key in known else Tangent(program, rows, closed, laws, outputs)
+    known[key] = found
+    if len(known) > MOST:
+        del known[next(iter(known))]
     return found

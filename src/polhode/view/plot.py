@@ -167,7 +167,9 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
     titled = all(curve.name.startswith("reaction ") for curve in panel) and first.quantity.startswith("Reaction")
     for curve in panel:
         mark = {"marker": "o", "markersize": 3} if len(t) == 1 else {}
-        ax.plot(t, curve.values, label=shortened(curve.name.removeprefix("reaction ") if titled else curve.name), **mark)
+        ax.plot(
+            t, curve.values, label=shortened(curve.name.removeprefix("reaction ") if titled else curve.name), **mark
+        )
     alone = len(panel) == 1 and first.quantity.split()[-1] != first.name
     heading = f"{first.quantity}: '{shortened(first.name)}'" if alone else first.quantity  # quoted: 'm' is no unit
     notes = textwrap.wrap(" ".join(dict.fromkeys(c.note for c in panel if c.note)), 85)
