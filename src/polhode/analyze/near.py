@@ -20,11 +20,14 @@ from .operating import Operating
 from .singular import At, rank_nearby
 from .turns import Charts
 
+_ROUNDING = 8 * 2.0**-52  # of forces
+
 
 class Near:
     """Derivatives at a point, and the independent states that they are taken by.
 
-    lift   : from the states to all coordinates, speeds and other states, which are `whole`
+    loads : R and S where nothing accelerates
+    lift  : from the states to all coordinates, speeds and other states, which are `whole`
     """
 
     def __init__(self, at: Operating, tangent: Tangent, charts: Charts, independent: tuple[str, ...]) -> None:
@@ -134,7 +137,7 @@ class Near:
 
     def _accelerate(self) -> None:
         """Find udot and lam: M udot = R0 + J^T lam, J udot + S0 = 0."""
-        R, S = self.values["R"], self.values["S"]
+        self.loads = R, S = self.values["R"], self.values["S"]
         udot = self._accelerations(R[:, None], S[:, None])[:, 0]
         M = -self.slopes["R"]["udot"]
         self.at = replace(self.at, udot=udot, lam=self.sped.reactions(M @ udot - R))
@@ -169,10 +172,23 @@ class Near:
         return found
 
     def rates(self, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """A and B."""
-        A = (self._whole_rates("x") @ self.lift)[self.free]
-        B = self._whole_rates("tau")[self.free][:, list(columns)]
-        return A, B
+        """A and B, with 0 for what is only rounding."""
+        A, B = self._whole_rates("x") @ self.lift, self._whole_rates("tau")
+        A = np.where(np.abs(A) > self._rounding("x") @ np.abs(self.lift), A, 0.0)
+        B = np.where(np.abs(B) > self._rounding("tau"), B, 0.0)
+        return A[self.free], B[self.free][:, list(columns)]
+
+    def _rounding(self, by: str) -> np.ndarray:
+        """How far rates may be off because forces and rows are rounded, where these nearly cancel."""
+        dR, dS = (np.abs(self.slopes[part][by]) for part in ("R", "S"))
+        R, S = (np.abs(part)[:, None] * (by == "x") for part in self.loads)
+        G, H, M = self.sped.G, np.abs(self.sped.H), -self.slopes["R"]["udot"]
+        own = np.sqrt(np.abs(np.diag(G @ np.linalg.pinv(G.T @ M @ G) @ G.T)))
+        inverse = np.outer(own, own)  # no entry of it is larger
+        tied = H @ (dS + S)
+        found = np.zeros((len(self.whole), dR.shape[1]))
+        found[self.nx : self.nx + self.nu] = _ROUNDING * (inverse @ (dR + R + np.abs(M) @ tied) + tied)
+        return found
 
     @property
     def drift(self) -> np.ndarray:

@@ -12,9 +12,12 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.equations.satisfied import residuals, unsatisfied
 from polhode.equations.tangent import Point
-from polhode.graph import Expr, evaluate, symbol
+from polhode.graph import evaluate, symbol
+from polhode.simulate.angles import largest_rate, turning_joints
 from polhode.simulate.asked import is_number, movable, parameters_of, values_of
 from polhode.simulate.inputs import Inputs, read_inputs
+
+_LOCKED = 1e8  # rates of angles by angular velocity, of which rounding leaves no digits to derivatives
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +41,13 @@ class Operating:
     def q(self) -> np.ndarray:
         return self.point.x[: len(self.program.equations.q)]
 
-    def values(self, more: dict[Expr, float] | None = None) -> dict[Any, float]:
+    def values(self) -> dict[Any, float]:
         """Every symbol of the state with its number."""
         eq, at, program = self.program.equations, self.point, self.program
         found: dict[Any, float] = dict(zip([*eq.q, *eq.u, *eq.z], at.x.tolist(), strict=True))
         found |= dict(zip(map(symbol, program.dynamics.parameters), at.p.tolist(), strict=False))
         found |= {s: float(evaluate(e, {})) for s, e in program.dynamics.values.items()}
-        return found | {eq.t: at.t} | (more or {})
+        return found | {eq.t: at.t}
 
 
 def read_point(
@@ -75,9 +78,20 @@ def read_point(
     closed = tuple(i for i, name in enumerate(held.names) if name in holding and held.holonomic[i])
     if rows or closed:
         _require_satisfied(program, at, holding)
-    return Operating(
-        program=program, point=at, holding=frozenset(holding), rows=rows, closed=closed, inputs=inputs
-    )  # fmt: skip
+    found = Operating(program=program, point=at, holding=frozenset(holding), rows=rows, closed=closed, inputs=inputs)
+    _require_unlocked(found)
+    return found
+
+
+def _require_unlocked(at: Operating) -> None:
+    """Refuse angles in their singular position."""
+    values = at.values()
+    for joint, _, rates in turning_joints(at.program.equations.model):
+        if largest_rate(rates, values) > _LOCKED:
+            raise ValueError(
+                f"linearize: the angles of joint {joint!r} are in their singular position, where their rates have no "
+                "bounds. Give the joint quaternion=True, or another position."
+            )
 
 
 def _captured(program: Program, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:

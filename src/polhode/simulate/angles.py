@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 
 from polhode.graph import Expr, evaluate, free_symbols, symbol, zeros
 from polhode.kinematics.joint import part_rates
+from polhode.model import Model
 from polhode.model.algebra import twists
 from polhode.model.joint import Part
 from polhode.trajectory import Trajectory
@@ -23,23 +25,28 @@ def singular_angles(traj: Trajectory) -> str:
     stride = len(traj) // LOOKS + 1 if steps > MANY else len(traj)
     known = {s: float(e) for s, e in dyn.values.items()}
     known |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
-    for body in dyn.equations.model.bodies:
-        q, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
-        for part in parts:
+    for joint, own, rates in turning_joints(dyn.equations.model):
+        columns = [traj.coordinates.index(str(s.value)) for s in own]
+        for t, row in zip(traj.t[::stride], traj.q[::stride][:, columns], strict=True):
+            if largest_rate(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
+                angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
+                return (
+                    f"Joint {joint!r}: its angles are in their singular position at t = {t:.6g} s, "
+                    f"{', '.join(angles)}, where their rates have no bounds; the run took {steps:,} steps. Give "
+                    "the joint quaternion=True, or start in another position."
+                )
+    return ""
+
+
+def turning_joints(model: Model) -> Iterator[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]]:
+    """Joints whose angles can be singular: name, coordinates, and what their rates have of the angular velocities."""
+    for body in model.bodies:
+        q = [symbol(name) for name in body.joint.coordinates()]
+        for part in body.joint.parts:
             own, q = tuple(q[: part.nq]), q[part.nq :]
             rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
-            if not rates:
-                continue
-            columns = [traj.coordinates.index(str(s.value)) for s in own]
-            for t, row in zip(traj.t[::stride], traj.q[::stride][:, columns], strict=True):
-                if _largest(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
-                    angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
-                    return (
-                        f"Joint {body.joint.name!r}: its angles are in their singular position at t = {t:.6g} s, "
-                        f"{', '.join(angles)}, where their rates have no bounds; the run took {steps:,} steps. Give "
-                        "the joint quaternion=True, or start in another position."
-                    )
-    return ""
+            if rates:
+                yield str(body.joint.name), own, rates
 
 
 @lru_cache(maxsize=64)
@@ -50,7 +57,8 @@ def _turning(part: Part, q: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(e for e in (gamma[i, j] for i in rows for j in columns) if free_symbols(e) & {*q})
 
 
-def _largest(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
+def largest_rate(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
+    """The largest of them at a position; infinite in the singular one."""
     try:
         return float(np.abs(evaluate(rates, values)).max())
     except ZeroDivisionError:

@@ -13,6 +13,7 @@ from .target import for_figure
 
 _GROWS = "#b3261e"
 _POINTS = 600
+ROUNDING = 1e-12  # of the largest response of an output: less is none
 
 
 def linear_figure(
@@ -50,10 +51,11 @@ def linear_figure(
 def span(poles: np.ndarray) -> np.ndarray:
     """Frequencies in Hz around those of the poles, a decade beyond on either side."""
     size = np.abs(poles)
-    size = size[size > 1e-6 * size.max(initial=0)] / (2 * np.pi)
+    moves = size > 1e-6 * size.max(initial=0)
+    size, peaks = (size[on] / (2 * np.pi) for on in (moves, moves & (np.abs(poles.real) > 1e-6 * size)))
     low, high = (float(size.min()), float(size.max())) if size.size else (0.1, 10.0)
     grid = np.logspace(np.log10(low) - 1, np.log10(high) + 1, _POINTS)
-    return np.unique(np.concatenate([grid, size * (1 - 1e-9)]))  # peaks are on it
+    return np.unique(np.concatenate([grid, peaks]))  # without those that have no end
 
 
 def _draw_poles(ax: Any, poles: np.ndarray) -> None:
@@ -82,11 +84,13 @@ def _draw_bode(
     inputs: Sequence[str],
 ) -> None:
     found = response(f)
+    found = np.where(np.isfinite(found), found, 0.0)
+    largest = np.abs(found).max(axis=(0, 2))
     for i, out in enumerate(outputs):
         for j, into in enumerate(inputs):
             g = found[:, i, j]
-            known = np.isfinite(g) & (np.abs(g) > 1e-14 * np.abs(g[np.isfinite(g)]).max(initial=0)) & (g != 0)
-            if not known.any():
+            known = np.abs(g) > 1e-14 * np.abs(g).max(initial=0)
+            if np.abs(g).max(initial=0) <= ROUNDING * largest[i]:
                 continue
             label = f"{shortened(out, 18)} by {shortened(into, 18)}"
             style = "-" if j == 0 else ("--", ":", "-.")[(j - 1) % 3]
