@@ -29,6 +29,7 @@ class LinearModel:
     sizes      : how many of the states are coordinates, speeds, other states
     whole      : names of all coordinates (turns), speeds and other states; lift : (N, n), what these are of the states
     at         : the point, all coordinates, speeds and states by name; t : its time
+    lasting    : whether the model stays what it is while the machine moves on with the speeds of the point
     holds      : constraints that hold; left_out : what comes and goes and does not hold here
     """
 
@@ -48,6 +49,7 @@ class LinearModel:
     t: float
     holds: tuple[str, ...]
     left_out: tuple[str, ...]
+    lasting: bool
 
     def __post_init__(self) -> None:
         for array in (self.A, self.B, self.C, self.D, self.drift, self.lift):
@@ -60,7 +62,12 @@ class LinearModel:
 
     @property
     def steady(self) -> bool:
-        """Whether speeds and other states stay as they are at the point: an equilibrium, or a steady motion."""
+        """Whether it is an equilibrium or a steady motion: speeds, other states and the model stay as they are."""
+        return self.lasting and self._even
+
+    @property
+    def _even(self) -> bool:
+        """Whether speeds and other states stay as they are."""
         still: np.ndarray = np.abs(self.drift[self.sizes[0] :]) <= _STILL * self._scale
         return bool(still.all())
 
@@ -138,6 +145,11 @@ class LinearModel:
             return "About an equilibrium."
         if self.steady:
             return "About a steady motion: speeds stay as they are."
+        if self._even:
+            return (
+                "About a motion with speeds that stay as they are, but the model changes along it: modes are those of "
+                "a moment. Where a body turns that is the same all around, describe it by angles, not by a quaternion."
+            )
         first = self.sizes[0]
         worst = first + int(np.argmax(np.abs(self.drift[first:]) / self._scale))
         return (

@@ -13,11 +13,14 @@ would be: dr/dt = dw - w x r.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.inputs import input_names
-from polhode.equations.tangent import tangent_of
+from polhode.equations.tangent import Tangent, tangent_of
 from polhode.graph import Expr, free_symbols, substitute
 from polhode.model.errors import closest
 from polhode.model.expression import Symbols, parse
@@ -26,6 +29,9 @@ from .linear_model import LinearModel
 from .near import Near
 from .operating import Operating, read_point
 from .turns import charts_of
+
+_MOMENT = 1e-5  # how far the fastest coordinate moves in a moment
+_SAME = 1e-2  # of the change that A would have, if it turned with that coordinate
 
 
 def linearize(
@@ -70,6 +76,7 @@ def linearize(
     columns = [input_names(eq).index(name) for name in names]
     A, B = found.rates(columns)
     C, D = found.outputs(asked, columns)
+    lasting = _lasts(at, found, A, tangent)
     operating = dict(zip((str(s.value) for s in (*eq.q, *eq.u, *eq.z)), at.point.x.tolist(), strict=True))
     return LinearModel(
         name=eq.model.name,
@@ -88,7 +95,30 @@ def linearize(
         holds=tuple(n for n in dict.fromkeys(program.held.names) if n in at.holding),
         left_out=tuple(c.name for c in eq.model.candidates if c.name not in at.holding),
         sizes=found.sizes,
+        lasting=lasting,
     )
+
+
+def _lasts(at: Operating, here: Near, A: np.ndarray, tangent: Tangent) -> bool:
+    """Whether A is the same a moment later, if speeds stay as they are, but for states that nothing depends on."""
+    rate = np.concatenate([here.values["qdot"], np.zeros(here.nu + here.nz)])
+    if not len(A) or not rate.any():
+        return True
+    later = _MOMENT / np.abs(rate).max()
+    x = at.program.unit(at.program.whole(at.point.x + later * rate))[: len(at.point.x)]
+    moved = replace(at, point=replace(at.point, x=x))
+    there, _ = Near(moved, tangent, charts_of(moved), here.states).rates([])
+    kept = _felt(A)
+    change = np.abs(there - A)[np.ix_(kept, kept)]
+    return bool((change <= _SAME * _MOMENT * np.abs(A)[np.ix_(kept, kept)].max(initial=0)).all())
+
+
+def _felt(A: np.ndarray) -> list[int]:
+    """The states that others depend on, or that decay or grow by themselves."""
+    kept = list(range(len(A)))
+    while idle := [j for j in kept if not A[kept, j].any()]:
+        kept = [j for j in kept if j not in idle]
+    return kept
 
 
 def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int) -> tuple[str, ...]:

@@ -172,6 +172,42 @@ def test_quaternions_and_angles_give_the_same_modes():
     assert np.allclose(*found, rtol=1e-12, atol=1e-12)
 
 
+def rolling_disc(joint, guess, speeds):
+    build = ph.Builder("disc", gravity=(0, 0, -9.81))
+    build.body("disc", joint=joint, mass=1, inertia=(0.0225, 0.045, 0.0225))
+    build.rolling("disc", radius=0.3)
+    dyn = ph.formulate(build.build()).compile()
+    return dyn, *ph.assemble(dyn, guess, speeds, keep=speeds)
+
+
+ANGLES = ph.compound(
+    [*map(ph.revolute, "yxz"), *map(ph.prismatic, "zyx")], q=("spin", "lean", "yaw", "z", "y", "x")
+)  # fmt: skip
+
+
+def test_a_rolling_disc_is_steady_by_angles_alone():
+    """5/4 lean'' + (3 n^2 - g/r) lean = 0 at the spin n; about its own axes the ground turns, and the model."""
+    n = 4.0
+    dyn, q, u = rolling_disc(ANGLES, {"z": 0.3}, {"spin_dot": n, "lean_dot": 0.0, "yaw_dot": 0.0})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.steady
+    assert np.isclose(max(lin.modes().eigenvalues.imag), np.sqrt((3 * n**2 - 9.81 / 0.3) / 1.25), rtol=1e-12)
+    spin = {"disc_wx": 0.0, "disc_wy": n, "disc_wz": 0.0}
+    turning = ph.linearize(*rolling_disc(ph.free(quaternion=True), {"disc_z": 0.3}, spin))
+    assert np.abs(turning.drift[turning.sizes[0] :]).max() < 1e-12
+    assert not turning.steady
+    assert "the model changes along it" in str(turning)
+
+
+def test_a_disc_in_a_circle_is_that_of_differences():
+    """Leaning, swerving: what rolls is nonholonomic, and its speeds depend on where it is."""
+    dyn, q, u = rolling_disc(ANGLES, {"z": 0.3, "lean": 0.3}, {"spin_dot": 4.0, "lean_dot": 0.3, "yaw_dot": -1.5})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.sizes == (5, 3, 0)
+    assert not lin.steady
+    assert agrees(dyn, lin, 1e-9)
+
+
 def test_a_prescribed_motion_is_followed():
     """The crank is driven: nothing is left but the drift of time."""
     dyn = ph.formulate(four_bar("-1.2 + 0.1*sin(t)")).compile()
