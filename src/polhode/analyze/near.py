@@ -85,7 +85,7 @@ class Near:
         nx, nu = self.nx, self.nu
         positions, speeds = _rows_of(at, self.charts, self.slopes)
         keep = [i for i, name in enumerate(self.whole) if name in independent]
-        self.placed = self._solved(positions, [], [i for i in keep if i < nx], 0)
+        self.placed = self._solved(positions, self.charts.tied, [i for i in keep if i < nx], 0)
         tied = set(range(nx)) - set(self.placed.free)
         follow = [j for j in range(nu) if self.charts.coordinate_of(j) in tied]
         self.sped = self._solved(speeds, follow, [i - nx for i in keep if nx <= i < nx + nu], nx)

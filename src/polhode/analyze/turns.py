@@ -22,6 +22,7 @@ class Charts:
     T      : (nq, nx); constant but for quaternions, in which it is linear
     blocks : of each quaternion its place in q, in r, and T as expressions, (4, 3)
     moved  : the place in r of what each speed moves, where that is one
+    tied   : the places in r of what speeds of joints move that are no speeds of the equations
     """
 
     names: tuple[str, ...]
@@ -29,6 +30,7 @@ class Charts:
     blocks: tuple[tuple[int, int, Matrix], ...]
     q: tuple[Expr, ...]
     moved: tuple[int | None, ...]
+    tied: tuple[int, ...]
 
     @property
     def turns(self) -> tuple[str, ...]:
@@ -86,11 +88,19 @@ def charts_of(at: Operating) -> Charts:
                 names.append(turn)
                 columns.append(numbers[:, k])
     T = np.array(columns).T.reshape(len(q), len(names))
-    N, moved = eq.kinematics.N, list[int | None]()
-    for j in range(len(eq.u)):
-        on = [i for i in range(len(names)) if any(T[k, i] != 0 and N[k, j] != 0 for k in range(len(q)))]
-        moved.append(on[0] if len(on) == 1 else None)
-    return Charts(names=tuple(names), T=T, blocks=tuple(blocks), q=tuple(eq.q), moved=tuple(moved))
+    moved, joints = _moved(T, eq.kinematics.N), _moved(T, base.N)
+    tied = [i for s, i in zip(base.u, joints, strict=True) if i is not None and s not in {*eq.u}]
+    return Charts(names=tuple(names), T=T, blocks=tuple(blocks), q=tuple(eq.q), moved=moved, tied=tuple(tied))
+
+
+def _moved(T: np.ndarray, N: Matrix) -> tuple[int | None, ...]:
+    """The place of what each speed moves, where that is one."""
+    found = list[int | None]()
+    for j in range(N.shape[1]):
+        moving = [k for k in range(len(T)) if N[k, j] != 0]
+        on = np.flatnonzero((T[moving] != 0).any(axis=0))
+        found.append(int(on[0]) if len(on) == 1 else None)
+    return tuple(found)
 
 
 def _at(block: Matrix, q: tuple[Expr, ...], values: np.ndarray) -> np.ndarray:
