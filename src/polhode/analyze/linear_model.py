@@ -100,7 +100,10 @@ class LinearModel:
         return found
 
     def to_control(self) -> Any:
-        """The same as a `StateSpace` of python-control, with the names."""
+        """The same as a `StateSpace` of python-control, with the names; a force on the speed x_dot is tau_x_dot there.
+
+        Its `interconnect` would join an input and an output of the same name.
+        """
         try:
             control = import_module("control")
         except ModuleNotFoundError:
@@ -109,7 +112,8 @@ class LinearModel:
                 "Or hand A, B, C, D to another package: they are NumPy arrays.",
                 name="control",
             ) from None
-        named = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        inputs = [f"tau_{name}" if name in self.at else name for name in self.inputs]
+        named = {"states": self.states, "inputs": inputs, "outputs": self.outputs}
         return control.ss(
             self.A, self.B, self.C, self.D, name=self.name.replace(".", "_"), **{k: list(v) for k, v in named.items()}
         )

@@ -47,7 +47,9 @@ def linearize(
     independent: Annotated[
         list[str] | None, typer.Option("--independent", help="A coordinate or speed that must be a state.")
     ] = None,
-    t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
+    time: Annotated[
+        float | None, typer.Option("--t", help="Time; that of the keyframe, else 0, by default.", show_default=False)
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw poles and responses: a PNG, SVG or PDF file.")] = None,
 ) -> None:
     """Linearize a machine about a state: A, B, C, D, its modes; loops are closed first, what was set is kept."""
@@ -63,7 +65,7 @@ def linearize(
     q, u, z = initial(settings or [], equations, "--set", "quz")
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
     begin = beginning(whole, keyframe)
-    z = begin.z | z
+    t, z = begin.time if time is None else time, begin.z | z
     state = assemble(dynamics, begin.q | q_near | q, begin.u | u_near | u, keep=[*q, *u], t=t, z0=z)
     named = forces(outputs, "--output", plain=True) if outputs else None
     found = linear(

@@ -1,5 +1,8 @@
 """Linear models: closed forms, constraints, quaternions, names, words."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -321,6 +324,16 @@ def test_python_control_is_asked_for_where_it_is_not():
         system = lin.to_control()
         assert list(system.state_labels) == list(lin.states)
         assert np.allclose(system.A, lin.A)
+
+
+def test_python_control_gets_arrays_and_names(monkeypatch):
+    """What its `ss` is called with; the package itself need not be there."""
+    monkeypatch.setitem(sys.modules, "control", SimpleNamespace(ss=lambda *args, **named: (args, named)))
+    lin = ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS), inputs="x_dot", outputs=["theta"])
+    args, named = lin.to_control()
+    assert [a.shape for a in args] == [(4, 4), (4, 1), (1, 4), (1, 1)]
+    assert named["states"] == ["x", "theta", "x_dot", "theta_dot"]
+    assert (named["inputs"], named["outputs"]) == (["tau_x_dot"], ["theta"])
 
 
 def test_a_figure_has_poles_and_responses(tmp_path):
