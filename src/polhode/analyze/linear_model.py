@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polhode.model.errors import closest
+from polhode.trajectory.pictures import names_a_figure
 from polhode.view import needed
 from polhode.view.linear import linear_figure
 
@@ -27,7 +28,8 @@ class LinearModel:
     states     : coordinates, turns, speeds, other states that are independent: (n,) names
     drift      : f0, (n,), the rates of the states at the point: 0 at an equilibrium
     sizes      : how many of the states are coordinates, speeds, other states
-    whole      : names of all coordinates (turns), speeds and other states; lift : (N, n), what these are of the states
+    whole      : names of all coordinates (turns), speeds and other states; lift : (N, n), what these are of the states;
+                 whole_drift : (N,), their rates at the point; speeds : how many of them are speeds
     at         : the point, all coordinates, speeds and states by name; t : its time
     lasting    : whether the model stays what it is while the machine moves on with the speeds of the point
     holds      : constraints that hold; left_out : what comes and goes and does not hold here
@@ -45,6 +47,8 @@ class LinearModel:
     sizes: tuple[int, int, int]
     whole: tuple[str, ...]
     lift: np.ndarray
+    whole_drift: np.ndarray
+    speeds: int
     at: dict[str, float]
     t: float
     holds: tuple[str, ...]
@@ -52,7 +56,7 @@ class LinearModel:
     lasting: bool
 
     def __post_init__(self) -> None:
-        for array in (self.A, self.B, self.C, self.D, self.drift, self.lift):
+        for array in (self.A, self.B, self.C, self.D, self.drift, self.lift, self.whole_drift):
             array.setflags(write=False)
 
     @property
@@ -66,22 +70,24 @@ class LinearModel:
         return self.lasting and self._even
 
     @property
-    def _even(self) -> bool:
-        """Whether speeds and other states stay as they are."""
-        still: np.ndarray = np.abs(self.drift[self.sizes[0] :]) <= _STILL * self._scale
-        return bool(still.all())
-
-    @property
     def equilibrium(self) -> bool:
-        """Whether nothing moves at the point."""
-        still: np.ndarray = np.abs(self.drift[: self.sizes[0]]) <= _STILL
+        """Whether nothing moves at the point, also of what is dependent."""
+        coordinates = len(self.whole) - self.speeds - self.sizes[2]
+        still: np.ndarray = np.abs(self.whole_drift[:coordinates]) <= _STILL
         return self.steady and bool(still.all())
 
     @property
-    def _scale(self) -> np.ndarray:
-        """What accelerations are measured by: those of a change by 1 of every state, at least 1."""
-        found: np.ndarray = np.maximum(1.0, np.abs(self.A[self.sizes[0] :]).sum(axis=1))
+    def _uneven(self) -> np.ndarray:
+        """Rates of speeds and other states, by those that changes by 1 of every state would cause, at least 1."""
+        first = self.sizes[0]
+        size = np.maximum(1.0, np.abs(self.A[first:]).sum(axis=1))
+        found: np.ndarray = np.abs(self.drift[first:]) / size
         return found
+
+    @property
+    def _even(self) -> bool:
+        """Whether speeds and other states stay as they are."""
+        return bool((self._uneven <= _STILL).all())
 
     def modes(self) -> Modes:
         """Eigenvalues, natural frequencies [Hz], damping ratios and shapes of A."""
@@ -127,8 +133,10 @@ class LinearModel:
         """Draw the poles, and size and phase of outputs by inputs over frequency; return the matplotlib Figure.
 
         outputs : names, the first few where nothing is given; inputs : likewise
-        path    : also write it, as PNG, SVG or PDF by its ending
+        path    : also write it, as PNG, SVG or PDF by its ending; alone, it may come first: lin.plot("poles.png")
         """
+        if path is None and inputs is None and outputs not in self.outputs and names_a_figure(outputs):
+            outputs, path = None, outputs
         needed("matplotlib", "plot", "A plot")
         rows, cols = _chosen(outputs, self.outputs, "outputs"), _chosen(inputs, self.inputs, "inputs")
         return linear_figure(
@@ -145,6 +153,8 @@ class LinearModel:
 
     def _said_of_point(self) -> str:
         """What the point is: an equilibrium, a steady motion, or neither."""
+        if not self.states:
+            return "Nothing is free to change: what holds says how the machine moves."
         if self.equilibrium:
             return "About an equilibrium."
         if self.steady:
@@ -154,8 +164,7 @@ class LinearModel:
                 "About a motion with speeds that stay as they are, but the model changes along it: modes are those of "
                 "a moment. Where a body turns that is the same all around, describe it by angles, not by a quaternion."
             )
-        first = self.sizes[0]
-        worst = first + int(np.argmax(np.abs(self.drift[first:]) / self._scale))
+        worst = self.sizes[0] + int(np.argmax(self._uneven))
         return (
             f"The point is no equilibrium: {self.states[worst]} changes by {self.drift[worst]:.6g} a second there, "
             "see drift. The model holds for a moment, beside the motion from there."

@@ -30,7 +30,7 @@ from .near import Near
 from .operating import Operating, read_point
 from .turns import charts_of
 
-_MOMENT = 1e-5  # how far the fastest coordinate moves in a moment
+_MOMENT = 1e-5  # how far the fastest coordinate moves in a moment; s, where time counts
 _SAME = 1e-2  # of the change that A would have, if it turned with that coordinate
 
 
@@ -87,7 +87,9 @@ def linearize(
         states=found.states,
         inputs=names,
         outputs=tuple(asked) or found.states,
-        drift=found.drift,
+        drift=found.drift[found.free],
+        whole_drift=found.drift,
+        speeds=found.nu,
         whole=found.whole,
         lift=found.lift,
         at=operating,
@@ -102,11 +104,11 @@ def linearize(
 def _lasts(at: Operating, here: Near, A: np.ndarray, tangent: Tangent) -> bool:
     """Whether A is the same a moment later, if speeds stay as they are, but for states that nothing depends on."""
     rate = np.concatenate([here.values["qdot"], np.zeros(here.nu + here.nz)])
-    if not len(A) or not rate.any():
+    if not len(A) or not (rate.any() or at.program.timed):
         return True
-    later = _MOMENT / np.abs(rate).max()
+    later = _MOMENT / max(np.abs(rate).max(initial=0), float(at.program.timed))
     x = at.program.unit(at.program.whole(at.point.x + later * rate))[: len(at.point.x)]
-    moved = replace(at, point=replace(at.point, x=x))
+    moved = replace(at, point=replace(at.point, x=x, t=at.point.t + later))
     there, _ = Near(moved, tangent, charts_of(moved), here.states).rates([])
     kept = _felt(A)
     change = np.abs(there - A)[np.ix_(kept, kept)]

@@ -192,10 +192,8 @@ class Near:
 
     @property
     def drift(self) -> np.ndarray:
-        """The rates of the states where they are 0."""
-        whole = np.concatenate([self.charts.inverse @ self.values["qdot"], self.at.udot, self.values["zdot"]])
-        found: np.ndarray = whole[self.free]
-        return found
+        """The rates of all coordinates, speeds and states at the point."""
+        return np.concatenate([self.charts.inverse @ self.values["qdot"], self.at.udot, self.values["zdot"]])
 
     def outputs(self, asked: Mapping[str, Expr | str], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """C and D."""

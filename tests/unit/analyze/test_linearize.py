@@ -202,7 +202,20 @@ def test_a_rolling_disc_is_steady_by_angles_alone():
     assert "the model changes along it" in str(turning)
 
 
-def test_a_disc_in_a_circle_is_that_of_differences():
+def test_a_circle_is_a_steady_motion():
+    """The disc leans at 0.3 and rolls in a circle: lean, yaw and spin are as they were, though x and y turn."""
+    lean, yaw_dot, r, g = 0.3, -1.5, 0.3, 9.81
+    p = yaw_dot * np.cos(lean)
+    spin_dot = (r * p**2 * np.tan(lean) / 4 - g * np.sin(lean)) / (1.5 * r * p) - yaw_dot * np.sin(lean)
+    speeds = {"spin_dot": spin_dot, "lean_dot": 0.0, "yaw_dot": yaw_dot}
+    dyn, q, u = rolling_disc(ANGLES, {"z": r, "lean": lean}, speeds)
+    lin = ph.linearize(dyn, q, u, independent=["lean_dot", "yaw_dot", "spin_dot"])
+    assert lin.steady
+    assert not lin.equilibrium
+    assert agrees(dyn, lin, 1e-9)
+
+
+def test_a_disc_that_swerves_is_that_of_differences():
     """Leaning, swerving: what rolls is nonholonomic, and its speeds depend on where it is."""
     dyn, q, u = rolling_disc(ANGLES, {"z": 0.3, "lean": 0.3}, {"spin_dot": 4.0, "lean_dot": 0.3, "yaw_dot": -1.5})
     lin = ph.linearize(dyn, q, u)
@@ -217,8 +230,22 @@ def test_a_prescribed_motion_is_followed():
     q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4})
     lin = ph.linearize(dyn, q, u)
     assert lin.states == ()
+    assert not lin.equilibrium
+    assert "Nothing is free to change" in str(lin)
     assert len(lin.modes()) == 0
     assert "0 states" in str(lin)
+
+
+def test_a_law_of_time_does_not_last():
+    """sin(t) a: at t = 1 a spring that changes, at t = pi / 2 one that stays for a moment."""
+    build = ph.Builder("timed", gravity=(0, 0, 0))
+    build.body("a", joint=ph.revolute("y", name="a"), mass=1, inertia=(1, 1, 1))
+    build.force("a_dot", "-sin(t)*a")
+    dyn = ph.formulate(build.build()).compile()
+    lin = ph.linearize(dyn, t=1.0)
+    assert np.allclose(lin.A, [[0, 1], [-np.sin(1.0), 0]], rtol=1e-14)
+    assert not lin.steady
+    assert ph.linearize(dyn, t=np.pi / 2).steady
 
 
 def test_a_brake_that_holds_takes_a_speed():
@@ -343,6 +370,8 @@ def test_a_figure_has_poles_and_responses(tmp_path):
     assert (tmp_path / "poles.png").stat().st_size > 1000
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["Poles [1/s]", "Size of outputs by inputs", "Phase [°]"]
     assert [line.get_label() for line in fig.axes[1].lines] == ["x by x_dot", "theta by x_dot"]
+    lin.plot(str(tmp_path / "alone.svg"))
+    assert (tmp_path / "alone.svg").exists()
     with pytest.raises(KeyError, match=r"outputs: there is no 'teta' in this model\. Did you mean 'theta'"):
         lin.plot("teta")
 
