@@ -208,7 +208,7 @@ def test_a_circle_is_a_steady_motion():
     p = yaw_dot * np.cos(lean)
     spin_dot = (r * p**2 * np.tan(lean) / 4 - g * np.sin(lean)) / (1.5 * r * p) - yaw_dot * np.sin(lean)
     speeds = {"spin_dot": spin_dot, "lean_dot": 0.0, "yaw_dot": yaw_dot}
-    dyn, q, u = rolling_disc(ANGLES, {"z": r, "lean": lean}, speeds)
+    dyn, q, u = rolling_disc(ANGLES, {"z": r * np.cos(lean), "lean": lean}, speeds)
     lin = ph.linearize(dyn, q, u, independent=["lean_dot", "yaw_dot", "spin_dot"])
     assert lin.steady
     assert not lin.equilibrium
