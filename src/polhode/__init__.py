@@ -12,7 +12,7 @@ equations     the equations of motion in canonical form, and their compiled call
 view          plots and animations
 trajectory    what a run leaves behind: states by name, energies, files, pictures
 simulate      from an initial state to a trajectory
-analyze       whether all formulations agree on a model
+analyze       whether all formulations agree on a model; its linear models
 cli           the command `polhode`
 
     import polhode as ph
@@ -40,12 +40,12 @@ _PUBLIC = {
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics ConstraintWarning",
     "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
-    "analyze": "check",
+    "analyze": "check linearize LinearModel",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
 
 if TYPE_CHECKING:
-    from .analyze import check
+    from .analyze import LinearModel, check, linearize
     from .equations import ConstraintWarning, Dynamics, Equations, formulate
     from .formats import load, save
     from .formulations import suggest_speeds
@@ -132,6 +132,7 @@ __all__ = [
     "Expr",
     "Joint",
     "Limits",
+    "LinearModel",
     "Matrix",
     "Model",
     "ModelError",
@@ -159,6 +160,7 @@ __all__ = [
     "joint",
     "joint_map",
     "kinematic_matrix",
+    "linearize",
     "load",
     "locked",
     "log",

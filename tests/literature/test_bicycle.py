@@ -122,6 +122,19 @@ def test_eigenvalues_are_the_published_ones(row):
     assert np.abs(modes(v) - published).max() < 1e-12
 
 
+@pytest.mark.parametrize("row", TABLE_2.strip().splitlines(), ids=lambda row: row.split()[0])
+def test_linearize_finds_the_published_eigenvalues(row):
+    """Of the compiled machine with its rolling wheels; what drifts, as place and heading do, is exactly 0."""
+    v, castering, capsize, real, imaginary = map(float, row.split())
+    lin = ph.linearize(dynamics(), {"z": -REAR}, {"x_dot": v, "rear_dot": -v / REAR, "front_dot": -v / FRONT})
+    assert lin.sizes == (7, 3, 0)
+    assert lin.steady
+    found = lin.modes().eigenvalues
+    assert list(found[:6]) == [0] * 6
+    published = np.sort_complex([castering, capsize, complex(real, imaginary)])
+    assert np.abs(np.sort_complex(found[6:]) - published).max() < 1e-12
+
+
 def test_critical_speeds_are_the_published_ones():
     """Table 2a: where a pair becomes complex, where weave becomes stable, where capsize ceases to be."""
     assert np.abs(modes(0.0) - [-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393]).max() < 1e-12

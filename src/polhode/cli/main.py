@@ -12,7 +12,9 @@ from typing import Annotated, Any, NoReturn, cast
 import typer
 
 from .holding import constraint_lists, statement
-from .reading import Deriving, Reading, shared
+from .linear import linearize
+from .printing import print_json
+from .reading import Deriving, Reading, require_values, shared
 from .values import named_values, vector_values
 from .wording import for_shell
 
@@ -61,19 +63,6 @@ def _fail(text: str, faults: list[str], code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _print(data: Any) -> None:
-    print(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _finite(data: Any) -> Any:
-    """JSON has no NaN and no infinity: they become null."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
 def _version(asked: bool) -> None:
     if asked:
         from polhode import __version__
@@ -95,7 +84,7 @@ def info(source: Reading) -> None:
 
     model = source.model()
     if source.as_json:
-        _print(model_data(model))
+        print_json(model_data(model))
     else:
         print(model_text(model))
 
@@ -121,11 +110,11 @@ def derive(
     if output is not None:
         files = written.splitlines()
         if source.as_json:
-            _print({"files": files})
+            print_json({"files": files})
         else:
             print(f"Wrote {', '.join(files)}.", file=sys.stderr)
     elif source.as_json and kind != "json":
-        _print({"to": kind, "text": written})
+        print_json({"to": kind, "text": written})
     else:
         print(written)
 
@@ -165,7 +154,7 @@ def evaluate(
         t=t,
     )
     if source.as_json:
-        _print(found)
+        print_json(found)
     else:
         print(evaluation_text(found))
 
@@ -199,11 +188,14 @@ def check(
         tolerance=tolerance,
     )
     if source.as_json:
-        _print(check_data(found))
+        print_json(check_data(found))
     else:
         print(for_shell(str(found)))
     if not found.agree:
         raise typer.Exit(1)
+
+
+app.command()(shared(linearize))
 
 
 @app.command()
@@ -281,9 +273,7 @@ def simulate(
     equations, whole = source.equations()
     switches, ends = read_switches(equations, at or [], when or [], until or [])
     dynamics = equations.compile()
-    if dynamics.parameters:
-        listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
-        raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
+    require_values(dynamics)
     q0, u0, z0 = initial(settings or [], equations, "--set", "quz")
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
     begin = beginning(whole, keyframe)
@@ -303,7 +293,7 @@ def simulate(
         print(said, file=sys.stderr)
     written = write(found, asked)
     if source.as_json:
-        _print(summary(found, written) | constraint_lists(equations, whole))
+        print_json(summary(found, written) | constraint_lists(equations, whole))
     else:
         said = statement(equations, whole, "Residuals are below.", moves=True)
         happened = f"Events\n{found.events}" if any(event.what for event in found.events) else ""

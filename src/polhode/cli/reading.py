@@ -66,6 +66,13 @@ class Deriving(Reading):
         return formulate(bare(whole) if self.bare else whole, method=self.method), whole
 
 
+def require_values(dynamics: Any) -> None:
+    """Refuse parameters without values."""
+    if dynamics.parameters:
+        listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
+        raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
+
+
 def shared(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take the fields of its first parameter, a dataclass, as arguments and options of its own."""
     hints = get_type_hints(command, include_extras=True)

@@ -53,13 +53,15 @@ def beginning(model: Model, name: str | None) -> Beginning:
     return Beginning(q=q, u=u, z=z, controls=controls, time=given.get("t0", 0.0))
 
 
-def forces(settings: Sequence[str]) -> dict[str, Any]:
-    """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"."""
+def forces(settings: Sequence[str], where: str = "--tau", plain: bool = False) -> dict[str, Any]:
+    """Read laws such as "elbow_dot=-2*elbow - 0.1*elbow_dot"; if `plain`, also names alone, which are their own law."""
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
-        if not equals or not name:
-            raise ValueError(f'--tau: {setting!r}, expected "SPEED=EXPRESSION".')
+        if plain and not equals:
+            text = name
+        elif not equals or not name:
+            raise ValueError(f'{where}: {setting!r}, expected "{"NAME" if plain else "SPEED"}=EXPRESSION".')
         found[name] = text
     return found
 

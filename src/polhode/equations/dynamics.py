@@ -164,9 +164,7 @@ class Dynamics:
         """tau(q, u, udot) from M udot + c = Q + tau, (..., nu)."""
         eq = self.equations
         udot = fresh("udot", eq)
-        needed = eq.M @ udot + eq.c if eq.terms.inverse is None else eq.terms.inverse(udot)
-        tau = needed - eq.Q
-        return self._compile("inverse_dynamics", {"q": eq.q, "u": eq.u, "udot": udot}, tau)
+        return self._compile("inverse_dynamics", {"q": eq.q, "u": eq.u, "udot": udot}, needed_forces(eq, udot))
 
     @cached_property
     def energy(self) -> Any:
@@ -243,6 +241,13 @@ class Dynamics:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Dynamics, (self.equations, self.values, self.target)
+
+
+def needed_forces(eq: Equations, udot: Matrix) -> Matrix:
+    """M udot + c - Q, by recursion where there is one."""
+    needed = eq.M @ udot + eq.c if eq.terms.inverse is None else eq.terms.inverse(udot)
+    found: Matrix = needed - eq.Q
+    return found
 
 
 def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> Matrix:

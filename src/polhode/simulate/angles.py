@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.graph import Expr, evaluate, free_symbols, symbol, zeros
 from polhode.kinematics.joint import part_rates
+from polhode.model import Model
 from polhode.model.algebra import twists
 from polhode.model.joint import Part
 from polhode.trajectory import Trajectory
@@ -29,24 +31,29 @@ def angles_near(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray,
     known = {s: float(e) for s, e in dynamics.values.items()}
     known |= dict(zip(map(symbol, dynamics.parameters), map(float, p), strict=True))
     names = [str(s.value) for s in dynamics.equations.q]
-    for body in dynamics.equations.model.bodies:
-        rest, parts = [symbol(name) for name in body.joint.coordinates()], body.joint.parts
-        for part in parts:
-            own, rest = tuple(rest[: part.nq]), rest[part.nq :]
-            rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
-            if not rates:
-                continue
-            columns = [names.index(str(s.value)) for s in own]
-            for now, row in zip(t[::stride], q[::stride][:, columns], strict=True):
-                if _largest(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
-                    angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
-                    took = f"; the run took {steps:,} steps" if steps else ""
-                    return (
-                        f"Joint {body.joint.name!r}: its angles are in their singular position at t = {now:.6g} s, "
-                        f"{', '.join(angles)}, where their rates have no bounds{took}. Give "
-                        "the joint quaternion=True, or start in another position."
-                    )
+    for joint, own, rates in turning_joints(dynamics.equations.model):
+        columns = [names.index(str(s.value)) for s in own]
+        for now, row in zip(t[::stride], q[::stride][:, columns], strict=True):
+            if largest_rate(rates, known | dict(zip(own, row.tolist(), strict=True))) > NEAR:
+                angles = [f"{s.value} = {x:.5g}" for s, x in zip(own, row, strict=True) if s in free_symbols(rates)]
+                took = f"; the run took {steps:,} steps" if steps else ""
+                return (
+                    f"Joint {joint!r}: its angles are in their singular position at t = {now:.6g} s, "
+                    f"{', '.join(angles)}, where their rates have no bounds{took}. Give "
+                    "the joint quaternion=True, or start in another position."
+                )
     return ""
+
+
+def turning_joints(model: Model) -> Iterator[tuple[str, tuple[Expr, ...], tuple[Expr, ...]]]:
+    """Joints whose angles can be singular: name, coordinates, and what their rates have of the angular velocities."""
+    for body in model.bodies:
+        q = [symbol(name) for name in body.joint.coordinates()]
+        for part in body.joint.parts:
+            own, q = tuple(q[: part.nq]), q[part.nq :]
+            rates = () if part.quaternion or part.nu < 2 else _turning(part, own)
+            if rates:
+                yield str(body.joint.name), own, rates
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +64,8 @@ def _turning(part: Part, q: tuple[Expr, ...]) -> tuple[Expr, ...]:
     return tuple(e for e in (gamma[i, j] for i in rows for j in columns) if free_symbols(e) & {*q})
 
 
-def _largest(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
+def largest_rate(rates: tuple[Expr, ...], values: dict[Expr, float]) -> float:
+    """The largest of them at a position; infinite in the singular one."""
     try:
         return float(np.abs(evaluate(rates, values)).max())
     except ZeroDivisionError:

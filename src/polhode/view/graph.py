@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .optional import needed
-from .plot import _COLORS
+from .plot import COLORS
 from .target import for_figure
 
 WORDS = 9  # pairs of boxes with lines between them, up to which each line says what it is about
@@ -54,7 +54,7 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str, path: Any = N
     axes.set_ylim(-size[1] + 0.75, 0.75)
     axes.axis("off")
     axes.text(-size[0] / 2 + 0.25, 0.42, title, fontsize=11, fontweight="bold", color=_INK, va="center")
-    color = {name: _COLORS[k % len(_COLORS)] for k, name in enumerate(about)}
+    color = {name: COLORS[k % len(COLORS)] for k, name in enumerate(about)}
     for (a, b), found in pairs.items():
         _line(axes, at, heights, width, a, b, found, color, spoken)
     for place, height, (titles, lines), node in zip(at, heights, texts, nodes, strict=True):

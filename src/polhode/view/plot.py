@@ -18,9 +18,9 @@ from .timeline import Bands, draw_bands, draw_lines, height
 MOST_LINES = 6  # in one panel
 MOST_CURVES = 36  # of one quantity; beyond, those that change most
 STILL = 1e-6  # a change by less than this share of a curve is tolerance, no motion
-_COLORS = ("#3b6fb6", "#e07b39", "#3f9b6c", "#c8475a", "#7d62b3", "#8a6d4b", "#d06fae", "#5d6570")
+COLORS = ("#3b6fb6", "#e07b39", "#3f9b6c", "#c8475a", "#7d62b3", "#8a6d4b", "#d06fae", "#5d6570")
 _ALARM = "#b3261e"
-_STYLE: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
@@ -90,8 +90,8 @@ def figure(
     rows = _rows(curves)
     width = max(map(len, rows), default=1)
     heights = [1.0] * len(rows) + ([height(bands)] if bands else [])
-    with matplotlib.rc_context(_STYLE | {"axes.prop_cycle": matplotlib.cycler(color=_COLORS)}):
-        fig = _new((6.2 * width, 0.7 + 2.1 * sum(heights)), managed=path is None)
+    with matplotlib.rc_context(STYLE | {"axes.prop_cycle": matplotlib.cycler(color=COLORS)}):
+        fig = new_figure((6.2 * width, 0.7 + 2.1 * sum(heights)), managed=path is None)
         grid = fig.add_gridspec(max(len(heights), 1), width, height_ratios=heights or None)
         for i, row in enumerate(rows):
             for j, panel in enumerate(row):
@@ -108,7 +108,7 @@ def figure(
             draw_bands(ax, t, bands or {}, 5.2, first=j == 0, last=j == width - 1)
             ax.set_xlim(*_span(t))
             ax.set_xlabel("time [s]")
-        _head(fig, title, note)
+        head(fig, title, note)
         if target is not None:
             fig.savefig(target)
     return fig
@@ -120,7 +120,7 @@ def _span(t: np.ndarray) -> tuple[float, float]:
     return float(t[0]) - more, float(t[-1]) + more
 
 
-def _new(size: tuple[float, float], managed: bool) -> Any:
+def new_figure(size: tuple[float, float], managed: bool) -> Any:
     """A figure: pyplot's where somebody may show it, its own where it goes to a file."""
     if not managed:
         return needed("matplotlib.figure", "plot", "A plot").Figure(figsize=size, layout="constrained")
@@ -167,9 +167,11 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
     titled = all(curve.name.startswith("reaction ") for curve in panel) and first.quantity.startswith("Reaction")
     for curve in panel:
         mark = {"marker": "o", "markersize": 3} if len(t) == 1 else {}
-        ax.plot(t, curve.values, label=_short(curve.name.removeprefix("reaction ") if titled else curve.name), **mark)
+        ax.plot(
+            t, curve.values, label=shortened(curve.name.removeprefix("reaction ") if titled else curve.name), **mark
+        )
     alone = len(panel) == 1 and first.quantity.split()[-1] != first.name
-    heading = f"{first.quantity}: '{_short(first.name)}'" if alone else first.quantity  # quoted: 'm' is no unit
+    heading = f"{first.quantity}: '{shortened(first.name)}'" if alone else first.quantity  # quoted: 'm' is no unit
     notes = textwrap.wrap(" ".join(dict.fromkeys(c.note for c in panel if c.note)), 85)
     heading = f"{heading} [{first.unit}]" if first.unit else heading
     ax.set_title(heading, color="#2a3038", pad=5 + 9.5 * len(notes))
@@ -185,13 +187,13 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
         ax.legend(loc="center left", bbox_to_anchor=(1.015, 0.5))
 
 
-def _short(name: str, most: int = 26) -> str:
+def shortened(name: str, most: int = 26) -> str:
     name = name.replace("$", r"\$")  # no mathematics in names
     name = f"\u200b{name}" if name.startswith("_") else name  # matplotlib hides labels that start so
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most // 2 - 1) :]}"
 
 
-def _head(fig: Any, title: str, note: str) -> None:
+def head(fig: Any, title: str, note: str) -> None:
     """The title and, in a line of its own, the note."""
     left, top = {"x": 0.01, "ha": "left"}, 1 - 0.33 / fig.get_figheight()
     text = title.replace("$", r"\$") + ("\n" if note else "")

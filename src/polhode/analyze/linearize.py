@@ -1,0 +1,165 @@
+"""Linear models of machines, by exact derivatives.
+
+    d(qdot, udot, zdot) = F d(q, u, z) + E d(inputs),   M dudot = dR + J^T dlam,   J dudot + dS = 0
+
+over small changes that the constraints allow, phi and psi, of which independent ones are the states:
+
+    X = (q, u, z) = L y,   dy/dt = f0 + A y + B v,   w = C y + D v
+
+A unit quaternion changes by a small turn r about the axes of its body, dq = T(q) r, measured from where the machine
+would be: dr/dt = dw - w x r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.equations.inputs import input_names
+from polhode.equations.tangent import Tangent, tangent_of
+from polhode.graph import Expr, free_symbols, substitute
+from polhode.model.errors import closest
+from polhode.model.expression import Symbols, parse
+
+from .linear_model import LinearModel
+from .near import Near
+from .operating import Operating, read_point
+from .turns import charts_of
+
+_MOMENT = 1e-5  # how far the fastest coordinate moves in a moment; s, where time counts
+_SAME = 1e-2  # of the change that A would have, if it turned with that coordinate
+
+
+def linearize(
+    dynamics: Dynamics,
+    q: Any = None,
+    u: Any = None,
+    tau: Any = None,
+    *,
+    controls: Any = None,
+    z: Any = None,
+    p: Any = None,
+    t: float = 0.0,
+    inputs: Iterable[str] | None = None,
+    outputs: Any = None,
+    active: Iterable[str] | None = None,
+    independent: Iterable[str] = (),
+) -> LinearModel:
+    """The linear model of a machine about a state: A, B, C, D with names, by exact derivatives.
+
+    q, u, z     : the state, arrays or values by name; at rest, and z where runs start it, where nothing is given
+    tau         : forces on the speeds: an array, numbers and expressions by name; actuators may be named beside
+                  speeds. Expressions of q, u, z are part of the machine: the loop is closed
+    controls    : of actuators alone
+    p, t        : values of parameters that were not compiled in; the time at which everything is taken
+    inputs      : names of speeds, on which forces act, and of actuators: columns of B. Actuators where there are any,
+                  else all speeds
+    outputs     : names of coordinates, speeds and states, or expressions by name, also of `eq.kane.udot`; the states
+                  of the model where nothing is given
+    active      : names of the constraints that hold; None for those the model declares
+    independent : names of coordinates and speeds that must be states, where constraints leave a choice
+
+    The state must satisfy the constraints; it need not be an equilibrium: `drift` has the rates there.
+    """
+    at = read_point(dynamics, q, u, tau, controls, z, p, t, active)
+    eq, program = at.program.equations, at.program
+    names = _inputs(inputs, input_names(eq), len(eq.u))
+    asked = _outputs(outputs, at)
+    measured = [e for e in asked.values() if isinstance(e, Expr)]
+    tangent = tangent_of(program, at.rows, at.closed, at.inputs.laws, measured)
+    charts = charts_of(at)
+    found = Near(at, tangent, charts, tuple(independent))
+    columns = [input_names(eq).index(name) for name in names]
+    A, B = found.rates(columns)
+    C, D = found.outputs(asked, columns)
+    lasting = _lasts(at, found, A, tangent)
+    operating = dict(zip((str(s.value) for s in (*eq.q, *eq.u, *eq.z)), at.point.x.tolist(), strict=True))
+    return LinearModel(
+        name=eq.model.name,
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        states=found.states,
+        inputs=names,
+        outputs=tuple(asked) or found.states,
+        drift=found.drift[found.free],
+        whole_drift=found.drift,
+        speeds=found.nu,
+        whole=found.whole,
+        lift=found.lift,
+        at=operating,
+        t=at.point.t,
+        holds=tuple(n for n in dict.fromkeys(program.held.names) if n in at.holding),
+        left_out=tuple(c.name for c in eq.model.candidates if c.name not in at.holding),
+        sizes=found.sizes,
+        lasting=lasting,
+    )
+
+
+def _lasts(at: Operating, here: Near, A: np.ndarray, tangent: Tangent) -> bool:
+    """Whether A is the same a moment later, if speeds stay as they are, but for states that nothing depends on."""
+    rate = np.concatenate([here.values["qdot"], np.zeros(here.nu + here.nz)])
+    if not len(A) or not (rate.any() or at.program.timed):
+        return True
+    later = _MOMENT / max(np.abs(rate).max(initial=0), float(at.program.timed))
+    x = at.program.unit(at.program.whole(at.point.x + later * rate))[: len(at.point.x)]
+    moved = replace(at, point=replace(at.point, x=x, t=at.point.t + later))
+    there, _ = Near(moved, tangent, charts_of(moved), here.states).rates([])
+    kept = _felt(A)
+    change = np.abs(there - A)[np.ix_(kept, kept)]
+    return bool((change <= _SAME * _MOMENT * np.abs(A)[np.ix_(kept, kept)].max(initial=0)).all())
+
+
+def _felt(A: np.ndarray) -> list[int]:
+    """The states that others depend on, or that decay or grow by themselves."""
+    kept = list(range(len(A)))
+    while idle := [j for j in kept if not A[kept, j].any()]:
+        kept = [j for j in kept if j not in idle]
+    return kept
+
+
+def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int) -> tuple[str, ...]:
+    """Names of the inputs: those that are asked for, or actuators, or speeds."""
+    if asked is None:
+        return tuple(known[speeds:] or known[:speeds])
+    names = (asked,) if isinstance(asked, str) else tuple(str(name) for name in asked)
+    for name in names:
+        if name not in known:
+            kind = "speed or actuator" if len(known) > speeds else "speed"
+            raise KeyError(f"inputs: there is no {kind} {name!r}. {closest(name, known)}")
+    if len({*names}) < len(names):
+        raise ValueError(f"inputs: {next(n for n in names if names.count(n) > 1)!r} is named twice, expected once.")
+    return names
+
+
+def _outputs(asked: Any, at: Operating) -> dict[str, Expr | str]:
+    """Expressions of the outputs by name; names of turns as they are."""
+    eq = at.program.equations
+    if asked is None:
+        return {}
+    if isinstance(asked, (str, Expr)):
+        asked = [asked]
+    given = asked if isinstance(asked, Mapping) else {str(e): e for e in asked}
+    quasi, turns = eq.kinematics.quasi, charts_of(at).turns
+    listed = (*eq.q, *eq.u, *eq.z, *quasi, *eq.controls, *eq.parameters, eq.t)
+    known = {*listed, *eq.kane.udot}
+    found: dict[str, Expr | str] = {}
+    for name, value in given.items():
+        if isinstance(value, str) and value in turns:
+            found[str(name)] = value
+            continue
+        if not isinstance(value, (str, Expr)):
+            raise TypeError(f"outputs: {str(name)!r} is {value!r:.60}, expected a name or an expression.")
+        law = parse(value, Symbols(), f"outputs: {str(name)!r}") if isinstance(value, str) else value
+        if unknown := sorted(str(s) for s in free_symbols(law).difference(known)):
+            raise KeyError(
+                f"outputs: there is no coordinate, speed, state or parameter {unknown[0]!r}. "
+                f"{closest(unknown[0], [*map(str, listed), *turns])}"
+            )
+        found[str(name)] = substitute(law, quasi)
+    return found

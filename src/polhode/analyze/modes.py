@@ -1,0 +1,171 @@
+"""The modes of a linear model: eigenvalues, frequencies, damping and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_EVEN = 1e-12  # of an eigenvalue: a real part below is rounding
+_CLEAN = 4 * 2.0**-52  # of the largest of its row: an entry below is rounding
+_ZERO = 1e-13  # of the largest singular value: what is below is rounding
+
+_HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modes:
+    """The modes, one of each conjugate pair, in order of frequency, then from the slowest.
+
+    eigenvalues : (k,), complex, the one with positive imaginary part of a pair  [1/s]
+    frequencies : (k,), natural frequencies |eigenvalue| / 2 pi  [Hz]
+    damping     : (k,), ratios -re / |eigenvalue|: 1 for what decays without swinging, -1 for what grows so; NaN of 0
+    shapes      : (n, k), complex, by states; the largest entry of each is 1
+    states      : names of the rows of shapes
+    whole       : names of all coordinates, speeds and states, and their shapes, (N, k): what the constraints tie too
+    """
+
+    eigenvalues: np.ndarray
+    frequencies: np.ndarray
+    damping: np.ndarray
+    shapes: np.ndarray
+    states: tuple[str, ...]
+    whole: tuple[str, ...]
+    whole_shapes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def stable(self) -> bool:
+        """Whether all modes decay, beyond rounding."""
+        return bool((self.eigenvalues.real < -_EVEN * np.abs(self.eigenvalues)).all()) and bool(self.eigenvalues.all())
+
+    def shape(self, mode: int) -> dict[str, complex]:
+        """The shape of a mode by name, of all coordinates, speeds and states."""
+        return dict(zip(self.whole, self.whole_shapes[:, mode].tolist(), strict=True))
+
+    def largest(self, mode: int, count: int = 3) -> list[str]:
+        """The states that move most in a mode."""
+        size = np.abs(self.shapes[:, mode])
+        return [self.states[i] for i in np.argsort(-size, kind="stable")[:count] if size[i] > 0.05]
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Eigenvalue, frequency, damping, time constant and largest states as text, a row a mode."""
+        found = []
+        for k, value in enumerate(self.eigenvalues):
+            even = abs(value.real) <= _EVEN * abs(value)  # neither decays nor grows
+            real, pair = 0.0 if even else value.real, f" ± {value.imag:.6g}i" if value.imag else ""
+            swings = f"{self.frequencies[k]:.5g}" if value.imag else ""
+            ratio = f"{0.0 if even else self.damping[k]:.4g}" if value.imag else ""
+            slow = "" if even else f"{1 / abs(real):.4g}"
+            growing = " grows" if real > 0 else ""
+            found.append((f"{real:.6g}{pair}", swings, ratio, slow + growing, ", ".join(self.largest(k))))
+        return found
+
+    def __str__(self) -> str:
+        return columns([_HEAD, *self.rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEAD, self.rows())
+
+
+def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lift: np.ndarray) -> Modes:
+    """Find the modes of A."""
+    values, vectors = eigen(A)
+    upper = [k for k, v in enumerate(values) if v.imag >= 0]
+    order = sorted(upper, key=lambda k: (values[k].imag > 0, round(float(abs(values[k])), 12), values[k].real))
+    values, shapes = values[order], vectors[:, order]
+    size = np.abs(values)
+    with np.errstate(all="ignore"):
+        damping = np.where(size > 0, -values.real / size, np.nan)
+    for k in range(shapes.shape[1]):
+        shapes[:, k] /= shapes[np.argmax(np.abs(shapes[:, k])), k]
+    return Modes(
+        eigenvalues=values,
+        frequencies=size / (2 * np.pi),
+        damping=damping,
+        shapes=shapes,
+        states=states,
+        whole=whole,
+        whole_shapes=lift @ shapes,
+    )
+
+
+def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors, (n,) and (n, n), with exact zeros.
+
+    A machine that can drift has double zeros, which are found only to the root of rounding. So what A does not see is
+    taken out first: in a basis [K, L] with A K = 0 it is [[0, B], [0, C]], and C has the others. Where C does not see
+    something either, that drifts: its vector is the one that moves while what was taken out moves on.
+    """
+    n = len(A)
+    A = np.where(np.abs(A) > _CLEAN * np.abs(A).max(axis=1, keepdims=True, initial=0), A, 0.0)
+    if not n:
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+    d = _balanced(A)
+    scaled = A * d / d[:, None]
+    _, sizes, right = np.linalg.svd(scaled)
+    rank = int((sizes > _ZERO * sizes.max(initial=0)).sum())
+    if rank == n:
+        values, vectors = np.linalg.eig(A)
+        return values + 0j, vectors + 0j
+    L, K = right[:rank].T, right[rank:].T
+    values, inside = eigen(L.T @ scaled @ L)
+    beside = K.T @ scaled @ L @ inside
+    with np.errstate(all="ignore"):
+        beside = np.where(values != 0, beside / values, 0.0)
+    vectors = np.hstack([_plain(K) + 0j, L @ inside + K @ beside]) * d[:, None]
+    return np.concatenate([np.zeros(n - rank), values]), vectors
+
+
+def _plain(K: np.ndarray) -> np.ndarray:
+    """The same space by vectors that are easier to read: in each, one of some chosen states moves, the others not."""
+    rest, chosen = K.T.copy(), list[int]()
+    for _ in range(K.shape[1]):
+        size = np.linalg.norm(rest, axis=0)
+        chosen.append(int(np.flatnonzero(size > 0.999 * size.max())[0]))
+        along = rest[:, chosen[-1]] / np.linalg.norm(rest[:, chosen[-1]])
+        rest = rest - np.outer(along, along @ rest)
+    found: np.ndarray = K @ np.linalg.inv(K[chosen])
+    return np.where(np.abs(found) > 1e-12, found, 0.0)
+
+
+def _balanced(A: np.ndarray) -> np.ndarray:
+    """Powers of two that make rows and columns of A alike in size, as units do not: A_ij d_j / d_i.
+
+    Reference: [Parlett, Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969].
+    """
+    size, d = np.abs(A - np.diag(np.diag(A))), np.ones(len(A))
+    for _ in range(20):
+        before = d.copy()
+        for i in range(len(A)):
+            column, row = float((size[:, i] * d[i] / d).sum()), float((size[i] * d / d[i]).sum())
+            if column > 0 and row > 0:
+                d[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
+        if (d == before).all():
+            break
+    return d
+
+
+def columns(rows: Sequence[tuple[str, ...]], left: int = -1) -> str:
+    """Text in columns, to the right but for those before `left`, or the last where it is -1."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    plain = range(left) if left >= 0 else [len(widths) - 1]
+
+    def line(row: tuple[str, ...]) -> str:
+        cells = [c.ljust(w) if i in plain else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join(map(line, rows))
+
+
+def html_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A table for a notebook."""
+    from html import escape
+
+    def line(cells: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "<table>" + line(head, "th") + "".join(line(row, "td") for row in rows) + "</table>"

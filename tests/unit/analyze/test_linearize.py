@@ -1,0 +1,442 @@
+"""Linear models: closed forms, constraints, quaternions, names, words."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import polhode as ph
+from polhode.simulate.run import simulate
+from tests.differences import agrees
+from tests.mechanics import random_state
+from tests.mechanisms import bricard, four_bar, rod, slider_crank, squeezer
+
+
+def cart_pole(**more):
+    build = ph.Builder("cart-pole", gravity=(0, -9.81, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass="M", **more)
+    build.body("pole", parent="cart", joint=ph.revolute("z", name="theta"), mass="m", com=(0, "L", 0))
+    return build.build()
+
+
+PARAMETERS = {"M": 2.0, "m": 0.3, "L": 0.6}
+
+
+def test_a_cart_pole_has_the_textbook_matrices():
+    """x'' = F / M - m g theta_l / M, with theta to the left: signs by the right-hand rule about z."""
+    M, m, L, g = 2.0, 0.3, 0.6, 9.81
+    lin = ph.linearize(ph.formulate(cart_pole()).compile(), p=PARAMETERS, inputs="x_dot")
+    A = [[0, 0, 1, 0], [0, 0, 0, 1], [0, m * g / M, 0, 0], [0, (M + m) * g / (M * L), 0, 0]]
+    assert lin.states == ("x", "theta", "x_dot", "theta_dot")
+    assert np.allclose(lin.A, A, rtol=1e-14, atol=1e-14)
+    assert np.allclose(lin.B[:, 0], [0, 0, 1 / M, 1 / (M * L)], rtol=1e-14, atol=1e-14)
+    assert lin.equilibrium
+    assert lin.outputs == lin.states
+    assert np.array_equal(lin.C, np.eye(4))
+    assert (lin.D == 0).all()
+    modes, w = lin.modes(), np.sqrt((M + m) * g / (M * L))
+    assert np.allclose(modes.eigenvalues, [0, 0, -w, w], rtol=1e-13, atol=0)
+    assert modes.largest(0) == ["x"]
+    assert modes.largest(1) == ["x_dot"]
+    assert not modes.stable
+
+
+def test_values_that_are_compiled_in_and_given_later_are_the_same():
+    eq = ph.formulate(cart_pole())
+    given = ph.linearize(eq.compile(), p=PARAMETERS)
+    assert np.allclose(ph.linearize(eq.compile(PARAMETERS)).A, given.A, rtol=1e-14)
+
+
+def test_a_damped_swing_has_its_frequency_and_damping():
+    build = ph.Builder("swing", gravity=(0, -9.81, 0))
+    build.body("bob", joint=ph.revolute("z", name="theta", damping=0.08), mass=0.5, com=(0, -0.7, 0))
+    modes = ph.linearize(ph.formulate(build.build()).compile()).modes()
+    natural, decay = np.sqrt(9.81 / 0.7), 0.08 / (0.5 * 0.49) / 2
+    assert len(modes) == 1
+    assert np.isclose(modes.eigenvalues[0], complex(-decay, np.sqrt(natural**2 - decay**2)), rtol=1e-13)
+    assert np.isclose(modes.frequencies[0], natural / (2 * np.pi))
+    assert np.isclose(modes.damping[0], decay / natural)
+    assert modes.stable
+
+
+def test_a_motor_with_a_current_has_the_textbook_poles():
+    """I w' = k i - d w, L i' = U - R i - k w, by the control of the motor."""
+    k, R, L, d, I = 0.05, 0.5, 1e-3, 1e-3, 1e-3
+    build = ph.Builder("fan", gravity=(0, 0, 0))
+    build.body("fan", joint=ph.revolute("z", name="fan", damping=d), mass=1, inertia=(1, 1, I))
+    build.motor("M", constant=k, resistance=R, inductance=L).drives({"fan": 1})
+    for method in ("poincare", "quasicoordinate"):
+        lin = ph.linearize(ph.formulate(build.build(), method).compile(), tau={"M": 12.0})
+        assert (lin.states, lin.inputs, lin.sizes) == (("fan", "fan_dot", "M_current"), ("M",), (1, 1, 1))
+        assert np.allclose(lin.A, [[0, 1, 0], [0, -d / I, k / I], [0, -k / L, -R / L]], rtol=1e-13)
+        assert np.allclose(lin.B, [[0], [0], [1 / L]], rtol=1e-13)
+        assert np.allclose(lin.drift, [0, 0, 12 / L])
+        assert not lin.steady
+    both = ph.linearize(ph.formulate(build.build(), "poincare").compile(), inputs=["fan_dot", "M"])
+    assert np.allclose(both.B, [[0, 0], [1 / I, 0], [0, 1 / L]], rtol=1e-13)
+
+
+@pytest.mark.parametrize("mechanism", [four_bar, slider_crank, squeezer, bricard])
+def test_closed_loops_are_those_of_differences(mechanism):
+    """Loops with rows that repeat one another among them; moving, and not at rest."""
+    dyn = ph.formulate(mechanism()).compile()
+    first = "beta" if mechanism is squeezer else dyn.equations.model.coordinates[0]
+    start = {
+        four_bar: {"a": -1.2, "b": 1.0, "c": -1.4},
+        squeezer: [-0.0617, 0.4553, 0.2227, 0.4874, -0.2227, -0.4874, 1.2305],
+    }.get(mechanism, {first: 0.4})
+    q, u = ph.assemble(dyn, start, {f"{first}_dot": 0.7})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.sizes == (1, 1, 0)
+    assert agrees(dyn, lin, 1e-9)
+
+
+def test_a_four_bar_by_its_embedded_equations():
+    """Kane's method with the loop in its speeds has no rows: the same model by other equations."""
+    rows = ph.formulate(four_bar()).compile()
+    embedded = ph.formulate(four_bar(), "kane", embed=["close"], independent=["a_dot"]).compile()
+    assert not len(embedded.equations.constraints)
+    q, u = ph.assemble(rows, {"a": -1.2, "b": 1.0, "c": -1.4}, {"a_dot": 0.7})
+    one = ph.linearize(rows, q, u, independent=["a", "a_dot"])
+    other = ph.linearize(embedded, q, u[:1], independent=["a"])
+    assert one.states == other.states == ("a", "a_dot")
+    assert np.allclose(one.A, other.A, rtol=1e-12, atol=1e-12)
+    assert np.allclose(one.B[:, :1], other.B, rtol=1e-12, atol=1e-12)
+    assert np.allclose(one.drift, other.drift, rtol=1e-12)
+
+
+def test_what_must_be_independent_is():
+    dyn = ph.formulate(four_bar()).compile()
+    q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4}, {"a_dot": 0.7})
+    lin = ph.linearize(dyn, q, u, independent=["c", "b_dot"])
+    assert lin.states == ("c", "b_dot")
+    assert agrees(dyn, lin, 1e-9)
+    assert lin.dependent == ("a", "b", "a_dot", "c_dot")
+    with pytest.raises(ValueError, match="'a', 'c' cannot be independent together"):
+        ph.linearize(dyn, q, u, independent=["a", "c"])
+
+
+def top():
+    build = ph.Builder("top", gravity=(0, 0, 0))
+    build.body("top", joint=ph.free(quaternion=True), mass=1.3, inertia=(0.5, 0.8, 1.1))
+    return ph.formulate(build.build()).compile()
+
+
+def test_a_spinning_body_turns_by_euler():
+    """About its third axis: speeds swing with w sqrt((C - A)(C - B) / (A B)), turns with w."""
+    A, B, C, w = 0.5, 0.8, 1.1, 3.0
+    dyn = top()
+    quaternion, speed = dyn.equations.model.coordinates[:4], dyn.equations.model.speeds[2]
+    turned = np.array([0.5, -0.1, 0.7, 0.4])
+    lin = ph.linearize(dyn, dict(zip(quaternion, turned / np.linalg.norm(turned), strict=True)), {speed: w})
+    assert lin.states[:3] == ("turn_top_wx", "turn_top_wy", "turn_top_wz")
+    assert len(lin.states) == 12
+    assert np.allclose(lin.A[:3, :3], [[0, w, 0], [-w, 0, 0], [0, 0, 0]], atol=1e-14)
+    found = [v for v in lin.modes().eigenvalues if v.imag > 0]
+    expected = [w * np.sqrt((C - A) * (C - B) / (A * B)), w, w]  # and velocities, in axes that turn
+    assert np.allclose(sorted(v.imag for v in found), sorted(expected), rtol=1e-12)
+    assert lin.steady
+    assert not lin.equilibrium
+
+
+def exponential(A):
+    values, vectors = np.linalg.eig(A)
+    return (vectors @ np.diag(np.exp(values)) @ np.linalg.inv(vectors)).real
+
+
+def test_a_steady_spin_departs_as_simulated():
+    """Turns are measured from where the machine would be: q = q0(t) turned by r(t)."""
+    dyn, w, t = top(), np.array([0, 0, 3.0]), 0.7
+    lin = ph.linearize(dyn, None, {"top_wz": 3.0})
+    part = [0, 1, 2, 6, 7, 8]
+    assert [lin.states[i] for i in part[3:]] == ["top_wx", "top_wy", "top_wz"]
+    y = np.array([2e-6, -1e-6, 3e-6, 1e-6, 2e-6, -1e-6])
+    turned = np.concatenate([[1], y[:3] / 2])
+    runs = [simulate(dyn, [*q, 0, 0, 0], [*u, 0, 0, 0], t, output=t, rtol=1e-13, atol=1e-14) for q, u in (
+        ([1, 0, 0, 0], w), (turned / np.linalg.norm(turned), w + y[3:]))]  # fmt: skip
+    (a, u0), (b, u1) = ((run.q[-1][:4], run.u[-1][:3]) for run in runs)
+    r = 2 * (a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:]))
+    found = np.concatenate([r, u1 - u0])
+    A = lin.A[np.ix_(part, part)] + 1e-9 * np.diag(range(6))  # no two eigenvalues alike
+    assert np.abs(found - exponential(A * t) @ y).max() < 2e-11
+
+
+def test_quaternions_and_angles_give_the_same_modes():
+    """A heavy top that hangs from a ball joint, by either; its modes do not depend on coordinates."""
+    found = []
+    for joint in (ph.spherical(quaternion=True), ph.spherical()):
+        build = ph.Builder("hanging")
+        build.body("arm", joint=joint, mass=1, com=(0, 0, -0.5), inertia=(0.1, 0.12, 0.05))
+        build.body("tip", parent="arm", joint=ph.revolute("y"), at=(0, 0, -1), mass=0.5, com=(0, 0, -0.3))
+        dyn = ph.formulate(build.build()).compile()
+        found.append(ph.linearize(dyn).modes().eigenvalues)
+    assert len(found[0]) == 5
+    assert np.allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+def rolling_disc(joint, guess, speeds):
+    build = ph.Builder("disc", gravity=(0, 0, -9.81))
+    build.body("disc", joint=joint, mass=1, inertia=(0.0225, 0.045, 0.0225))
+    build.rolling("disc", radius=0.3)
+    dyn = ph.formulate(build.build()).compile()
+    return dyn, *ph.assemble(dyn, guess, speeds, keep=speeds)
+
+
+ANGLES = ph.compound(
+    [*map(ph.revolute, "yxz"), *map(ph.prismatic, "zyx")], q=("spin", "lean", "yaw", "z", "y", "x")
+)  # fmt: skip
+
+
+def test_a_rolling_disc_is_steady_by_angles_alone():
+    """5/4 lean'' + (3 n^2 - g/r) lean = 0 at the spin n; about its own axes the ground turns, and the model."""
+    n = 4.0
+    dyn, q, u = rolling_disc(ANGLES, {"z": 0.3}, {"spin_dot": n, "lean_dot": 0.0, "yaw_dot": 0.0})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.steady
+    assert np.isclose(max(lin.modes().eigenvalues.imag), np.sqrt((3 * n**2 - 9.81 / 0.3) / 1.25), rtol=1e-12)
+    spin = {"disc_wx": 0.0, "disc_wy": n, "disc_wz": 0.0}
+    turning = ph.linearize(*rolling_disc(ph.free(quaternion=True), {"disc_z": 0.3}, spin))
+    assert np.abs(turning.drift[turning.sizes[0] :]).max() < 1e-12
+    assert not turning.steady
+    assert "the model changes along it" in str(turning)
+
+
+def test_a_circle_is_a_steady_motion():
+    """The disc leans at 0.3 and rolls in a circle: lean, yaw and spin are as they were, though x and y turn."""
+    lean, yaw_dot, r, g = 0.3, -1.5, 0.3, 9.81
+    p = yaw_dot * np.cos(lean)
+    spin_dot = (r * p**2 * np.tan(lean) / 4 - g * np.sin(lean)) / (1.5 * r * p) - yaw_dot * np.sin(lean)
+    speeds = {"spin_dot": spin_dot, "lean_dot": 0.0, "yaw_dot": yaw_dot}
+    dyn, q, u = rolling_disc(ANGLES, {"z": r * np.cos(lean), "lean": lean}, speeds)
+    lin = ph.linearize(dyn, q, u, independent=["lean_dot", "yaw_dot", "spin_dot"])
+    assert lin.steady
+    assert not lin.equilibrium
+    assert agrees(dyn, lin, 1e-9)
+
+
+def test_a_disc_that_swerves_is_that_of_differences():
+    """Leaning, swerving: what rolls is nonholonomic, and its speeds depend on where it is."""
+    dyn, q, u = rolling_disc(ANGLES, {"z": 0.3, "lean": 0.3}, {"spin_dot": 4.0, "lean_dot": 0.3, "yaw_dot": -1.5})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.sizes == (5, 3, 0)
+    assert not lin.steady
+    assert agrees(dyn, lin, 1e-9)
+
+
+def test_a_prescribed_motion_is_followed():
+    """The crank is driven: nothing is left but the drift of time."""
+    dyn = ph.formulate(four_bar("-1.2 + 0.1*sin(t)")).compile()
+    q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4})
+    lin = ph.linearize(dyn, q, u)
+    assert lin.states == ()
+    assert not lin.equilibrium
+    assert "Nothing is free to change" in str(lin)
+    assert len(lin.modes()) == 0
+    assert "0 states" in str(lin)
+
+
+def test_a_law_of_time_does_not_last():
+    """sin(t) a: at t = 1 a spring that changes, at t = pi / 2 one that stays for a moment."""
+    build = ph.Builder("timed", gravity=(0, 0, 0))
+    build.body("a", joint=ph.revolute("y", name="a"), mass=1, inertia=(1, 1, 1))
+    build.force("a_dot", "-sin(t)*a")
+    dyn = ph.formulate(build.build()).compile()
+    lin = ph.linearize(dyn, t=1.0)
+    assert np.allclose(lin.A, [[0, 1], [-np.sin(1.0), 0]], rtol=1e-14)
+    assert not lin.steady
+    assert ph.linearize(dyn, t=np.pi / 2).steady
+
+
+def test_a_brake_that_holds_takes_a_speed():
+    build = ph.Builder("pair", gravity=(0, -9.81, 0))
+    build.body("a", joint=ph.revolute("z", name="a"), mass=1, com=(0, -0.5, 0))
+    build.body("b", parent="a", at=(0, -1, 0), joint=ph.revolute("z", name="b"), mass=1, com=(0, -0.5, 0))
+    build.brake("b_dot", name="brake", active=False)
+    dyn = ph.formulate(build.build()).compile()
+    free, held = ph.linearize(dyn), ph.linearize(dyn, active=["brake"])
+    assert (free.sizes, free.holds) == ((2, 2, 0), ())
+    assert held.holds == ("brake",)
+    assert "b_dot" in held.dependent
+    # both masses on one rod: (0.25 + 2.25) w'' = -g (0.5 + 1.5) w
+    assert np.isclose(max(held.modes().eigenvalues.imag), np.sqrt(9.81 * 2.0 / 2.5), rtol=1e-12)
+    with pytest.raises(KeyError, match=r"there is no constraint 'break'\. Did you mean 'brake'"):
+        ph.linearize(dyn, active=["break"])
+
+
+def test_laws_close_the_loop():
+    """Feedback as text is part of A; its input is beside it."""
+    dyn = ph.formulate(cart_pole()).compile(PARAMETERS)
+    lin, K = ph.linearize(dyn), np.array([[3.0, -60.0, 5.0, -12.0]])
+    closed = ph.linearize(dyn, tau={"x_dot": "-3*x + 60*theta - 5*x_dot + 12*theta_dot"})
+    assert np.allclose(closed.A, lin.A - lin.B[:, :1] @ K, rtol=1e-13, atol=1e-12)
+    assert np.allclose(closed.B, lin.B)
+
+
+def test_outputs_are_names_and_expressions():
+    dyn = ph.formulate(cart_pole()).compile(PARAMETERS)
+    eq = dyn.equations
+    tip = eq.acceleration("pole")[3]
+    lin = ph.linearize(
+        dyn, {"theta": 0.3}, {"theta_dot": 0.2}, outputs={"place": "x + L*sin(theta)", "a": tip, "v": "x_dot"}
+    )
+    assert lin.outputs == ("place", "a", "v")
+    assert np.allclose(lin.C[0], [1, 0.6 * np.cos(0.3), 0, 0])
+    assert np.allclose(lin.C[1], lin.A[2])  # the pole's origin moves with the cart
+    assert np.allclose(lin.D[1], lin.B[2])
+    assert np.allclose(lin.C[2], [0, 0, 1, 0])
+    assert ph.linearize(dyn, outputs="theta").outputs == ("theta",)
+
+
+def test_dependent_coordinates_are_outputs_too():
+    dyn = ph.formulate(four_bar()).compile()
+    q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4}, {"a_dot": 0.7})
+    lin = ph.linearize(dyn, q, u, outputs=["c", "c_dot"])
+    assert np.allclose(lin.C, lin.lift[[lin.whole.index(n) for n in ("c", "c_dot")]])
+    h = 1e-5
+    moved = [
+        ph.assemble(dyn, {"a": q[0] + s, "b": q[1], "c": q[2]}, {"a_dot": u[0]}, keep=["a", "a_dot"]) for s in (-h, h)
+    ]
+    assert np.isclose(lin.C[0, 0], (moved[1].q[2] - moved[0].q[2]) / (2 * h), rtol=1e-8)
+    assert np.isclose(lin.C[1, 0], (moved[1].u[2] - moved[0].u[2]) / (2 * h), rtol=1e-7)
+
+
+def test_the_response_is_that_of_a_long_run():
+    """A swing that is driven with 0.3 Hz: size and phase after it has settled."""
+    build = ph.Builder("swing", gravity=(0, -9.81, 0))
+    build.body("bob", joint=ph.revolute("z", name="theta", damping=0.6), mass=0.5, com=(0, -0.7, 0))
+    dyn = ph.formulate(build.build()).compile()
+    f = 0.3
+    g = ph.linearize(dyn, outputs="theta").response(f)[0, 0, 0]
+    t = np.linspace(60 / f, 61 / f, 64, endpoint=False) - 50 / f
+    run = simulate(
+        dyn,
+        None,
+        None,
+        float(t[-1]),
+        tau={"theta_dot": f"1e-5*sin({2 * np.pi * f}*t)"},
+        output=t,
+        rtol=1e-12,
+        atol=1e-17,
+    )
+    found = 2j * np.mean(run["theta"] * np.exp(-2j * np.pi * f * t)) / 1e-5
+    assert np.isclose(found, g, rtol=1e-6)
+
+
+def test_a_linear_model_prints_and_stays_as_it_is():
+    dyn = ph.formulate(cart_pole()).compile(PARAMETERS)
+    lin = ph.linearize(dyn, {"theta": 0.3})
+    text = str(lin)
+    assert f"The point is no equilibrium: x_dot changes by {lin.drift[2]:.6g} a second" in text
+    assert "rate of" in text
+    assert "moves most" in text
+    assert repr(lin) == "LinearModel of 'cart-pole': 4 states, 2 inputs, 4 outputs"
+    assert lin._repr_html_().count("<table>") == 2
+    assert "<script" not in ph.linearize(dyn, outputs={"<script>": "x"})._repr_html_()
+    with pytest.raises(ValueError, match="read-only"):
+        lin.A[0, 0] = 1
+    with pytest.raises(AttributeError):
+        lin.A = 0
+    assert "About an equilibrium" in str(ph.linearize(dyn))
+
+
+def test_python_control_is_asked_for_where_it_is_not():
+    lin = ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS))
+    try:
+        import control  # noqa: F401
+    except ModuleNotFoundError:
+        with pytest.raises(ModuleNotFoundError, match="pip install control"):
+            lin.to_control()
+    else:
+        system = lin.to_control()
+        assert list(system.state_labels) == list(lin.states)
+        assert np.allclose(system.A, lin.A)
+
+
+def test_python_control_gets_arrays_and_names(monkeypatch):
+    """What its `ss` is called with; the package itself need not be there."""
+    monkeypatch.setitem(sys.modules, "control", SimpleNamespace(ss=lambda *args, **named: (args, named)))
+    lin = ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS), inputs="x_dot", outputs=["theta"])
+    args, named = lin.to_control()
+    assert [a.shape for a in args] == [(4, 4), (4, 1), (1, 4), (1, 1)]
+    assert named["states"] == ["x", "theta", "x_dot", "theta_dot"]
+    assert (named["inputs"], named["outputs"]) == (["tau_x_dot"], ["theta"])
+
+
+def test_a_figure_has_poles_and_responses(tmp_path):
+    pytest.importorskip("matplotlib")
+    lin = ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS))
+    fig = lin.plot(["x", "theta"], "x_dot", path=tmp_path / "poles.png")
+    assert (tmp_path / "poles.png").stat().st_size > 1000
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["Poles [1/s]", "Size of outputs by inputs", "Phase [°]"]
+    assert [line.get_label() for line in fig.axes[1].lines] == ["x by x_dot", "theta by x_dot"]
+    lin.plot(str(tmp_path / "alone.svg"))
+    assert (tmp_path / "alone.svg").exists()
+    with pytest.raises(KeyError, match=r"outputs: there is no 'teta' in this model\. Did you mean 'theta'"):
+        lin.plot("teta")
+
+
+def refused(match, kind=ValueError, dyn=None, **given):
+    with pytest.raises(kind, match=match):
+        ph.linearize(dyn or ph.formulate(cart_pole()).compile(PARAMETERS), **given)
+
+
+def test_what_cannot_be_linearised_is_refused_with_a_remedy():
+    refused("inputs: there is no speed 'motor'", KeyError, inputs=["motor"])
+    refused("inputs: 'x_dot' is named twice", inputs=["x_dot", "x_dot"])
+    refused(
+        "outputs: there is no coordinate, speed, state or parameter 'tetha'. Did you mean 'theta'",
+        KeyError,
+        outputs=["tetha"],
+    )
+    refused("outputs: 'a' is 3, expected a name or an expression", TypeError, outputs={"a": 3})
+    refused("independent: there is no state 'y'", KeyError, independent=["y"])
+    refused("tau is a function, which has no derivatives", TypeError, tau=lambda t, q, u: 0 * u)
+    refused("tau: there is no speed 'motor'", KeyError, tau={"motor": 1.0})
+    refused("q: there is no 'tetha'", KeyError, q={"tetha": 1.0})
+    refused("t is 'now', expected a time", t="now")
+    refused("linearize takes a Dynamics, found Equations", TypeError, dyn=ph.formulate(cart_pole()))
+    refused("No value for parameter 'L'", dyn=ph.formulate(cart_pole()).compile())
+    closed = ph.formulate(four_bar()).compile()
+    refused("position does not satisfy 'close.*assemble", dyn=closed, q={"a": 0.3})
+    q, _ = ph.assemble(closed, {"a": -1.2, "b": 1.0, "c": -1.4})
+    refused("speed does not satisfy 'close.*assemble", dyn=closed, q=q, u={"a_dot": 1.0})
+
+
+def test_singular_positions_are_refused():
+    """A parallelogram that lies flat could fold either way; angles that lock have no derivatives."""
+    build = ph.Builder("parallelogram")
+    build.body("crank", joint=ph.revolute("y", name="a"), **rod("x"))
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute("y", name="b"), **rod("x"))
+    build.body("rocker", at=(1, 0, 0), joint=ph.revolute("y", name="c"), **rod("x"))
+    build.marker("tip", body="rod", at=(1, 0, 0))
+    build.marker("top", body="rocker", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
+    dyn = ph.formulate(build.build()).compile()
+    refused("this position is singular for 'close'", dyn=dyn)
+    build = ph.Builder("gimbal")
+    build.body("b", joint=ph.free(quaternion=False), mass=1, inertia=(1, 1, 1))
+    locked = ph.formulate(build.build()).compile()
+    refused("the angles of joint 'b' are in their singular position", dyn=locked, q={"b_ay": np.pi / 2})
+    assert ph.linearize(locked, {"b_ay": np.pi / 2 - 1e-3}).sizes == (6, 6, 0)
+    build = ph.Builder("corner", gravity=(0, 0, 0))
+    build.body("b", joint=ph.prismatic("x", name="x"), mass=1)
+    build.force("x_dot", "-sqrt(x)")
+    refused("the derivative of the force on 'x_dot' by 'x' is not finite", dyn=ph.formulate(build.build()).compile())
+    beside = ph.linearize(dyn, [0.3, -0.3, 0.3])
+    assert beside.states == ("a", "a_dot")
+    assert agrees(dyn, beside, 1e-9)
+
+
+def test_grown_machines_by_all_methods_are_those_of_differences():
+    """Without constraints: forces, joints of all kinds."""
+    from polhode.model.grow import grow
+
+    model = grow(3, ["revolute", "spherical", "prismatic", "universal"], forces=True)
+    tau, first = np.random.default_rng(1).normal(size=model.nu), None
+    for method in ("poincare", "denoc", "kane", "quasicoordinate"):
+        dyn = ph.formulate(model, method).compile()
+        lin = ph.linearize(dyn, *random_state(dyn.equations, 3), tau)
+        assert agrees(dyn, lin, 1e-9, tau=dict(zip(model.speeds, tau, strict=True)))
+        first = lin if first is None else first
+        assert np.allclose(lin.A, first.A, rtol=1e-10, atol=1e-10)
