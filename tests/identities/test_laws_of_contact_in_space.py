@@ -102,15 +102,12 @@ def faults(seed: int, t_end: float = 0.6, looks: int = 40) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [*range(4), 38])  # 38 begins to slide on four feet with frictions of their own
 def test_laws_hold_in_a_few_machines(seed: int) -> None:
     assert not faults(seed)
 
 
-LIVELOCK = pytest.mark.xfail(reason="1000 events in a row, for a cause not yet found", strict=False)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [pytest.param(k, marks=LIVELOCK if k == 108 else ()) for k in range(100, 200)])
+@pytest.mark.parametrize("seed", range(100, 200))
 def test_laws_hold_in_many_machines(seed: int) -> None:
     assert not faults(seed)
