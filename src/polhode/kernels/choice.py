@@ -35,6 +35,7 @@ JAMMED = 21  # there is no mode
 FEW = 4  # contacts and brakes that are tried in every combination
 SHADE = 1e-7  # by which what ended a mode is made to go on
 DARKEST = 1e-3  # the most, where events repeat
+ROUNDING = 1e-12  # of loads, of what they would be without the forces that cancel
 PATIENT = 2  # events at one time, after which what ended there is not chosen again
 
 
@@ -49,11 +50,25 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         solutions = _modes(m, h, w, x)
         if solutions > 0:
             w.places[0].several = int(solutions > 1)
+            _note_rounding(h, w)
             begin_slides(m, h, w, x, part(h.real, h.places[0].trial, h.places[0].n))
             return OK
         if attempt == 2 or not wedge(h, w, u):
             break
     return JAMMED
+
+
+@helper
+def _note_rounding(h: Any, w: Any) -> None:
+    """Write what rounding makes of loads: of what would stop each row alone, were there no forces that cancel.
+
+    In free fall a machine has rows at their stops that carry nothing, and 1e-14 N this way or that are no event.
+    """
+    s, v = h.places[0], w.places[0]
+    for i in range(s.rows):
+        moved, w.real[v.floor + i] = h.real[s.W + i * s.rows + i], 0.0
+        if w.whole[v.mode + i] == HELD and w.whole[v.kind + i] != EQUAL and moves(h, i):
+            w.real[v.floor + i] = ROUNDING * _given(h, w, i) / moved
 
 
 @helper

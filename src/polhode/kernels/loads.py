@@ -172,6 +172,6 @@ def _broken(h: Any, w: Any, c: Array, run: Any) -> float:
                     pull += w.real[at + k] * w.real[at + k]
                 most = w.real[v.bounds + stage * s.rows + i] * (w.real[at + of] if of >= 0 else 1.0)
                 value = most - np.sqrt(pull)
-            if value < -SHOWN * abs(most):
+            if value < -max(SHOWN * abs(most), w.real[v.floor + i]):
                 first = c[stage]
     return float(first)

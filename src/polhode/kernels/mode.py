@@ -37,6 +37,8 @@ REALS: dict[str, tuple[str, ...]] = {
     "rate": ("rows +guards +gaps",), "least": ("rows +guards +gaps",),
     # loads of rows with a law, and what bounds them, in the stages of a step; the largest that each carried in a mode
     "loads": ("18", "rows"), "bounds": ("18", "rows"), "heft": ("rows",),
+    # what rounding makes of them, by the forces that cancel where the mode begins
+    "floor": ("rows",),
     # that of the run, for states
     "tolerance": ("1",),
     # by how much slides in space turned at most in the stages of a step

@@ -112,7 +112,7 @@ def _row_values(m: Any, h: Any, w: Any, t: float, y: Array, value: Array, rate: 
             if size[i] > 1:  # a direction that starts from 0 turns as errors make it
                 least[i] = max(least[i], ERRORS * w.real[v.tolerance])
         elif cause and forces:
-            least[i] = WEAK * most
+            least[i] = max(WEAK * most, w.real[v.floor + i])
             if cause == OPENED:
                 value[i], heft[i] = lam[i], max(heft[i], lam[i])
                 least[i] = max(least[i], WEAK * heft[i])
