@@ -164,7 +164,8 @@ class LinearModel:
                 "About a motion with speeds that stay as they are, but the model changes along it: modes are those of "
                 "a moment. Where a body turns that is the same all around, describe it by angles, not by a quaternion."
             )
-        worst = self.sizes[0] + int(np.argmax(self._uneven))
+        changing = np.where(self._uneven > _STILL, np.abs(self.drift[self.sizes[0] :]), 0)
+        worst = self.sizes[0] + int(np.argmax(changing))
         return (
             f"The point is no equilibrium: {self.states[worst]} changes by {self.drift[worst]:.6g} a second there, "
             "see drift. The model holds for a moment, beside the motion from there."

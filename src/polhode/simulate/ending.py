@@ -112,8 +112,13 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         culprit = _furthest(program.constraints.labels, room, "psi", "pace2", "active")
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
-        if _has_relief(program, culprit):
+        touching = _touching(program, culprit)
+        if getattr(touching, "relief", None) is not None:
             remedy = 'Where the relief has an edge or a kink, what slides over it is struck: use method="moreau".'
+        elif getattr(touching, "shape", "") == "disc":
+            remedy = (
+                "A disc that passes flat has another lowest point: give it three or more contacts on its rim instead."
+            )
     elif room is not None and (strained := _strained(program, machine, room, t, x)) is not None:
         culprit = strained
         reason = f"near a singular position, where constraint {culprit!r} jams the machine."
@@ -124,10 +129,10 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
 
 
-def _has_relief(program: Program, label: str) -> bool:
-    """Whether a row is of a point on ground that is not flat."""
+def _touching(program: Program, label: str) -> object:
+    """The contact or other constraint that a row belongs to."""
     owner = dict(zip(program.constraints.labels, program.constraints.names, strict=True)).get(label)
-    return any(c.name == owner and getattr(c, "relief", None) is not None for c in program.equations.model.constraints)
+    return next((c for c in program.equations.model.constraints if c.name == owner), None)
 
 
 def _idle(program: Program, room: Constrained) -> str:

@@ -327,7 +327,7 @@ def test_a_linear_model_prints_and_stays_as_it_is():
     dyn = ph.formulate(cart_pole()).compile(PARAMETERS)
     lin = ph.linearize(dyn, {"theta": 0.3})
     text = str(lin)
-    assert f"The point is no equilibrium: x_dot changes by {lin.drift[2]:.6g} a second" in text
+    assert f"The point is no equilibrium: theta_dot changes by {lin.drift[3]:.6g} a second" in text
     assert "rate of" in text
     assert "moves most" in text
     assert repr(lin) == "LinearModel of 'cart-pole': 4 states, 2 inputs, 4 outputs"

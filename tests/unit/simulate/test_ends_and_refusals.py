@@ -112,11 +112,27 @@ def test_a_law_that_leads_into_the_ground_is_named_with_it():
     assert len(str(traj.events).splitlines()) < 6
 
 
-def test_a_coin_that_lands_flat_is_told_that_it_has_no_lowest_point():
+def coin(**contact: object) -> ph.Builder:
     build = ph.Builder("coin")
     build.body("coin", joint=ph.free(quaternion=True, name="f"), mass=1, inertia=(0.01, 0.01, 0.02))
-    build.contact("coin", shape="disc", radius=0.2, axis="z", friction=0.3, name="c")
+    if contact:
+        build.contact("coin", shape="disc", radius=0.2, axis="z", name="c", **contact)
+    return build
+
+
+def test_a_coin_that_lands_flat_is_told_that_it_has_no_lowest_point():
     with pytest.warns(ph.SimulationWarning, match=r"'c' at t = 0.0451\d* s: .* flat has no lowest point"):
-        traj = ph.simulate(dynamics(build), {"f_z": 0.01, "f_qw": 1.0}, t_end=0.1)
+        traj = ph.simulate(dynamics(coin(friction=0.3)), {"f_z": 0.01, "f_qw": 1.0}, t_end=0.1)
     assert traj.t[-1] == pytest.approx(np.sqrt(2 * 0.01 / 9.81), abs=1e-6)
     assert len(traj.events) < 3
+
+
+def test_a_coin_that_passes_flat_is_told_so_and_lands_on_points_of_its_rim():
+    tilted = {"f_z": 0.01, "f_qw": np.cos(5e-4), "f_qx": np.sin(5e-4)}
+    with pytest.warns(ph.SimulationWarning, match="passes flat has another lowest point: give it three or more"):
+        ph.simulate(dynamics(coin(restitution=0)), tilted, t_end=0.1)
+    build = coin()
+    for k, angle in enumerate(np.arange(3) * 2 * np.pi / 3):
+        build.marker(f"rim {k}", body="coin", at=(0.2 * np.cos(angle), 0.2 * np.sin(angle), 0))
+        build.contact(f"rim {k}")
+    assert ph.simulate(dynamics(build), tilted, t_end=0.1).outcome.finished
