@@ -70,8 +70,8 @@ def read_point(
     if inputs.continuous is not None or inputs.sampled is not None:
         raise TypeError("tau is a function, which has no derivatives. Give numbers or expressions by name.")
     chosen = None if active is None else {active} if isinstance(active, str) else set(active)
-    holding = program.holding(chosen)
-    given = _captured(program, float(t), x, program.given(values, None))
+    holding = program.holding(program.standing if chosen is None else chosen)
+    given = program.captured(np.array([float(t)]), x[None], values)[0]
     at = Point(t=float(t), x=x, udot=np.zeros(len(eq.u)), lam=np.zeros(0), tau=inputs.constant, p=given)
     rows = tuple(i for i, name in enumerate(program.constraints.names) if name in holding)
     held = program.held
@@ -92,14 +92,6 @@ def _require_unlocked(at: Operating) -> None:
                 f"linearize: the angles of joint {joint!r} are in their singular position, where their rates have no "
                 "bounds. Give the joint quaternion=True, or another position."
             )
-
-
-def _captured(program: Program, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Parameters with what constraints capture that engage here."""
-    if program.capture is None:
-        return p
-    count = len(program.candidates.captured)
-    return np.concatenate([p[:-count], program.capture(np.array([t]), program.whole(x), p)])
 
 
 def _require_satisfied(program: Program, at: Point, holding: set[str]) -> None:

@@ -13,7 +13,7 @@ from polhode.compile import Function
 from polhode.graph import Constant, Expr, evaluate, free_symbols, symbol
 from polhode.kernels.impose import respond, strike
 from polhode.kernels.machine import GUARDS, POSES, SLOPES, Machine
-from polhode.kernels.mode import make_switching
+from polhode.kernels.mode import EQUAL, make_switching
 from polhode.kinematics.loads import damped
 from polhode.kinematics.numeric import unit_quaternions
 from polhode.model import TIME
@@ -81,6 +81,14 @@ class Program(Code):
         known = len(self.dynamics.parameters) + self.stepping
         missing = max(known + len(self.candidates.captured), 1) - p.shape[-1]
         return np.concatenate([p, np.ones((*p.shape[:-1], missing))], axis=-1) if missing > 0 else p
+
+    def captured(self, t: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Parameters with what constraints capture that engage at states, (k, n); t : (k,)."""
+        p = np.broadcast_to(p := self.completed(p), (len(x), p.shape[-1]))
+        if self.capture is None:
+            return p
+        found = self.capture(np.asarray(t, dtype=float)[:, None], self.whole(x), p)
+        return np.concatenate([p[:, : -found.shape[-1]], found], axis=-1)
 
     def whole(self, x: np.ndarray) -> np.ndarray:
         """States with the entries they lack at 0."""
@@ -235,8 +243,22 @@ class Program(Code):
         found = [c for c in self.equations.model.candidates if c.law == "unilateral" and c.active]
         return gaps_of(self.dynamics, found)
 
+    @cached_property
+    def standing(self) -> tuple[str, ...] | None:
+        """What holds in direct calls where nothing is said: None for what always does, else all names of it.
+
+        Beside constraints, locks, brakes, clutches and latches that are declared engaged and have no capacity. What
+        depends on the state (contacts, stops, friction) is not among them.
+        """
+        kinds: dict[str, set[int]] = {}
+        for name, law in zip(self.candidates.rows.names, self.candidates.laws, strict=True):
+            kinds.setdefault(name, set()).add(law.kind)
+        firm = [name for name, found in kinds.items() if found == {EQUAL} and name in self.declared]
+        always = self.holding(None) - set(self._embedded_names)
+        return (*sorted(always), *firm) if firm else None
+
     def holding(self, active: Iterable[str] | None) -> set[str]:
-        """The names of the constraints that hold; None for those that the model declares, all."""
+        """The names of the constraints that hold; None for those that always do."""
         if active is None:
             return set(self.held.names) - {c.name for c in self.equations.model.candidates}
         chosen = {active} if isinstance(active, str) else set(active)

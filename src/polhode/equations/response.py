@@ -113,7 +113,7 @@ class _States:
 
     lead : shape of the batch
     t    : (k,); x : (k, n), coordinates, speeds and states beside motion; tau : (k, nu + nc), with controls
-    p    : (np,), or (k, np)
+    p    : (np,), or (k, np), with what latches capture that engage there
     """
 
     program: Program
@@ -149,13 +149,18 @@ class _States:
         rows = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(math.prod(lead), a.shape[-1]) for a in arrays]
         if values.ndim > 1:
             values = np.broadcast_to(values, (*lead, values.shape[-1])).reshape(math.prod(lead), values.shape[-1])
+        x, at = np.hstack([rows[0], rows[1], rows[3]]), np.array(np.broadcast_to(times, lead)).reshape(-1)
+        if program.capture is not None:
+            values = program.captured(at, x, values)
+            values = values[0] if len(values) == 1 else values
+        named = (active,) if isinstance(active, str) else active
         return cls(
             program=program,
             name=name,
             lead=lead,
-            active=None if active is None else (active,) if isinstance(active, str) else tuple(active),
-            t=np.array(np.broadcast_to(times, lead)).reshape(-1),
-            x=np.hstack([rows[0], rows[1], rows[3]]),
+            active=program.standing if named is None else tuple(named),
+            t=at,
+            x=x,
             tau=np.array(rows[2]),
             p=values,
         )
@@ -188,7 +193,7 @@ class _States:
     def call(self, function: Any, *more: np.ndarray) -> np.ndarray:
         """A call of the dynamics at (q, u, ...), with t, z and p where it takes them."""
         q, u, z = self.parts
-        extra = {"t": self.t, "z": z, "p": self.p} if isinstance(function, Call) else {}
+        extra = {"t": self.t, "z": z, "p": self._parameters} if isinstance(function, Call) else {}
         found: np.ndarray
         if len(self.x) == 1 and self.p.ndim == 1:  # the quick way in
             extra |= {name: extra[name][0] for name in ("t", "z") if name in extra}
@@ -203,8 +208,13 @@ class _States:
         if self.tau.shape[1] == nu:
             return self.call(function, self.tau)
         (q, u, z), tau = self.parts, self.tau
-        found: np.ndarray = function(q, u, tau[:, :nu], controls=tau[:, nu:], t=self.t, z=z, p=self.p)
+        found: np.ndarray = function(q, u, tau[:, :nu], controls=tau[:, nu:], t=self.t, z=z, p=self._parameters)
         return found
+
+    @property
+    def _parameters(self) -> np.ndarray:
+        """p without what is captured."""
+        return self.p[..., : len(self.program.dynamics.parameters)]
 
     def shaped(self, rows: np.ndarray) -> np.ndarray:
         return rows.reshape(*self.lead, rows.shape[-1])
@@ -214,7 +224,7 @@ class _States:
     def residuals(self, x: np.ndarray) -> Residuals:
         from .satisfied import residuals
 
-        return residuals(self.program, self.t, x, self.program.given(self.p, None))
+        return residuals(self.program, self.t, x, self.p)
 
     def warn_of_state(self, speeds: bool) -> bool:
         """Say where positions, and if asked speeds, do not satisfy the constraints; whether there was need to."""

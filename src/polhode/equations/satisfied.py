@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, vector
+from polhode.graph import Expr, Matrix, as_expr, substitute, vector
 from polhode.kernels.settle import LOOSE
 
 from .program import Program
@@ -27,14 +27,15 @@ _ALLOWED = LOOSE**2
 
 
 def row_accelerations(eq: Equations, udot: Matrix, lam: Matrix) -> Matrix:
-    """J udot + gamma of every row, then the squares of their sizes, (2 m,)."""
+    """J udot + gamma of every row, then the squares of their sizes, (2 m,); of latches as they engage here."""
     rows, E2 = eq.rows, list(eq.rows.reference.rows())
     squares: list[Expr] = []
     for j, a in enumerate(udot):
         forces2 = _sum(row[j] * force * force for row, force in zip(E2, lam, strict=True))
         squares.append(a * a if eq.M[j, j] == 0 else a * a + forces2 / eq.M[j, j] ** 2)
     moved = [_sum(e * s for e, s in zip(row, squares, strict=True)) for row in E2]
-    return vector([*(rows.J @ udot + rows.gamma), *(g * g + s for g, s in zip(rows.gamma, moved, strict=True))])
+    found = vector([*(rows.J @ udot + rows.gamma), *(g * g + s for g, s in zip(rows.gamma, moved, strict=True))])
+    return substitute(found, {s: e for _, s, e in eq.candidates.captured})
 
 
 def _sum(parts: Iterable[Expr]) -> Expr:

@@ -82,7 +82,7 @@ class _Solver:
     """
 
     def __init__(self, program: Program, p: np.ndarray, t: float, z: np.ndarray) -> None:
-        self.program, self.p, self.t = program, p if len(p) else np.zeros(1), float(t)
+        self.program, self.p, self.t = program, program.completed(p), float(t)
         self.nu, self.nv = len(program.equations.u), len(program.base.u)
         holding = program.holding(None)  # not what comes and goes
         self.about = np.array([name in holding for name in program.held.names], dtype=bool)
