@@ -10,7 +10,7 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.constrained import Constrained
 from polhode.kernels.hold import evaluate
-from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Machine
+from polhode.kernels.machine import LOST, NOT_FINITE, OK, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
 from polhode.kinematics.candidates import EQUAL, UNILATERAL
 from polhode.model.errors import listed
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LIVELOCK = 1000  # events at one time, after which a run ends
 AT_ONE_TIME = 5e-8  # s, of a second and of times that are longer: events that follow within it count as such
 ENDED, STOPPED, LIVELOCKED = -1, -2, -3  # beside what the loop returns
+ENORMOUS = 1e9  # m/s, rad/s: a speed that is asked whether steps of one size follow it
+FOLLOWED = 0.5  # of a speed, by which it changes in a step
+_SHORTER = 'Give a shorter step; use method="rodas5p" where a damper or a spring is stiff.'
 JAMMED = 1e-2  # of its reference, that a row has of its own where it hardly determines a speed
 
 
@@ -43,6 +46,9 @@ def ended(run: Driver, status: int) -> Outcome:
             said, remedy = reason.removesuffix("."), "Look at the events before it."
         return Outcome(finished=False, reason=f"Stopped: {said}.", time=t, remedy=remedy)
     found = ending(run._program, run._machine, status, t, run._x, now.accepted, now.blamed)
+    if status == DONE and run._fixed and (fastest := _diverged(run)):
+        reason = f"Reached t = {t:.6g} s, but {fastest!r} grew without bound: the step is too long for it."
+        return replace(found, finished=False, reason=reason, culprit=fastest, remedy=_SHORTER)
     if status == DONE and (never := _awaited(run)) and len(run.events):
         return replace(found, reason=f"{found.reason[:-1]}; {never} did not happen.")
     when, bad = run._inputs.not_finite or (-np.inf, "")
@@ -50,6 +56,22 @@ def ended(run: Driver, status: int) -> Outcome:
         return found
     reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
     return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
+
+
+def _diverged(run: Driver) -> str:
+    """The speed that a step too long has made enormous; nothing where none is, or where steps follow its growth.
+
+    By an explicit method, x' = -a x grows where h a > 2; a growth that is followed has h |x'| much below |x|.
+    """
+    u = np.abs(run._x[run._u])
+    if not u.size or u.max() < ENORMOUS:
+        return ""
+    rate = np.zeros_like(run._x)
+    if evaluate(run._machine, run.t, run._x.copy(), rate, False) != OK:
+        return ""
+    followed = run._now.spacing * np.abs(rate[run._u]) <= FOLLOWED * u
+    fastest = int(np.argmax(u))
+    return "" if followed[fastest] else run._names[run._u][fastest]
 
 
 def _contradicted(run: Driver) -> str:
