@@ -12,7 +12,7 @@ from polhode.kernels.constrained import Constrained
 from polhode.kernels.hold import evaluate
 from polhode.kernels.machine import LOST, NOT_FINITE, OK, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
-from polhode.kinematics.candidates import EQUAL, UNILATERAL
+from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model.errors import listed
 from polhode.trajectory import Outcome
 
@@ -134,6 +134,12 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         culprit = _furthest(program.constraints.labels, room, "psi", "pace2", "active")
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
+        if _rubs(program, culprit):
+            reason = (
+                f"{culprit!r} can no longer stick with the others that do: they say the same in a singular position, "
+                "which the machine has left, and one of them has to slip."
+            )
+            remedy = 'Use method="moreau", or give such contacts a stiffness.'
         if _has_relief(program, culprit):
             remedy = 'Where the relief has an edge or a kink, what slides over it is struck: use method="moreau".'
     elif room is not None and (strained := _strained(program, machine, room, t, x)) is not None:
@@ -144,6 +150,12 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         reason = f"the step became too small; {culprit!r} changes fastest."
         remedy = 'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
+
+
+def _rubs(program: Program, label: str) -> bool:
+    """Whether a row is one of friction, or of a brake."""
+    kinds = dict(zip(program.constraints.labels, (law.kind for law in program.row_laws), strict=True))
+    return kinds.get(label) == TANGENT
 
 
 def _has_relief(program: Program, label: str) -> bool:
