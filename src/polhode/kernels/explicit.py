@@ -89,5 +89,22 @@ def dense(tableau: Explicit, rule: Rule, m: Any, run: Any, x: Array, room: Room)
         combine(other, x, h, tableau.A[s], tableau.first[s], s, k)
         status = max(status, evaluate(m, run.t + tableau.c[s] * h, other, k[s], False))
     hermite(x, y, h, k[0], k[rule.last], room.polynomial)
+    if rule.last <= 2:
+        _straighten(m, rule.last, room.polynomial)
     weigh(tableau.D, tableau.edge, h, k, room.polynomial[3:])
     return int(status)
+
+
+@inlined
+def _straighten(m: Any, stages: int, r: Array) -> None:
+    """Have speeds change evenly in a step of Euler's method, and all states by a parabola in one of the midpoint.
+
+    A cubic with the rate at its end, which the step does not use, turns back first where something begins to slide or
+    to leave: from 0, u = h u' theta with a small u', and -h u'_end theta^2 (1 - theta) beside it. That would be an
+    end of it at once.
+    """
+    for i in range(r.shape[1]):
+        r[2, i] = r[2, i] if stages == 1 else 0.0
+    if stages == 1:
+        for i in range(m.nq, m.nq + m.nu):
+            r[1, i] = r[2, i] = 0.0

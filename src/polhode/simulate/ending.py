@@ -10,9 +10,9 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.kernels.constrained import Constrained
 from polhode.kernels.hold import evaluate
-from polhode.kernels.machine import LOST, NOT_FINITE, SINGULAR, TORN, Machine
+from polhode.kernels.machine import LOST, NOT_FINITE, OK, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
-from polhode.kinematics.candidates import EQUAL, UNILATERAL
+from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
 from polhode.model.errors import listed
 from polhode.trajectory import Outcome
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LIVELOCK = 1000  # events at one time, after which a run ends
 AT_ONE_TIME = 5e-8  # s, of a second and of times that are longer: events that follow within it count as such
 ENDED, STOPPED, LIVELOCKED = -1, -2, -3  # beside what the loop returns
+ENORMOUS = 1e9  # m/s, rad/s: a speed that is asked whether steps of one size follow it
+FOLLOWED = 0.5  # of a speed, by which it changes in a step
+_SHORTER = 'Give a shorter step; use method="rodas5p" where a damper or a spring is stiff.'
 JAMMED = 1e-2  # of its reference, that a row has of its own where it hardly determines a speed
 
 
@@ -43,6 +46,9 @@ def ended(run: Driver, status: int) -> Outcome:
             said, remedy = reason.removesuffix("."), "Look at the events before it."
         return Outcome(finished=False, reason=f"Stopped: {said}.", time=t, remedy=remedy)
     found = ending(run._program, run._machine, status, t, run._x, now.accepted, now.blamed)
+    if status == DONE and run._fixed and (fastest := _diverged(run)):
+        reason = f"Reached t = {t:.6g} s, but {fastest!r} grew without bound: the step is too long for it."
+        return replace(found, finished=False, reason=reason, culprit=fastest, remedy=_SHORTER)
     if status == DONE and (never := _awaited(run)) and len(run.events):
         return replace(found, reason=f"{found.reason[:-1]}; {never} did not happen.")
     when, bad = run._inputs.not_finite or (-np.inf, "")
@@ -50,6 +56,22 @@ def ended(run: Driver, status: int) -> Outcome:
         return found
     reason = f"Stopped at t = {t:.6g} s: the control gave a force on {bad!r} that is NaN or infinite."
     return replace(found, reason=reason, culprit=bad, remedy="Look at what it does with the state at that time.")
+
+
+def _diverged(run: Driver) -> str:
+    """The speed that a step too long has made enormous; nothing where none is, or where steps follow its growth.
+
+    By an explicit method, x' = -a x grows where h a > 2; a growth that is followed has h |x'| much below |x|.
+    """
+    u = np.abs(run._x[run._u])
+    if not u.size or u.max() < ENORMOUS:
+        return ""
+    rate = np.zeros_like(run._x)
+    if evaluate(run._machine, run.t, run._x.copy(), rate, False) != OK:
+        return ""
+    followed = run._now.spacing * np.abs(rate[run._u]) <= FOLLOWED * u
+    fastest = int(np.argmax(u))
+    return "" if followed[fastest] else run._names[run._u][fastest]
 
 
 def _contradicted(run: Driver) -> str:
@@ -113,6 +135,12 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         reason = f"the speeds can no longer satisfy constraint {culprit!r} with the others."
         remedy = "Drop one of those that contradict each other; in a singular position a smaller step may pass."
         touching = _touching(program, culprit)
+        if _rubs(program, culprit):
+            reason = (
+                f"{culprit!r} can no longer stick with the others that do: they say the same in a singular position, "
+                "which the machine has left, and one of them has to slip."
+            )
+            remedy = 'Use method="moreau", or give such contacts a stiffness.'
         if getattr(touching, "relief", None) is not None:
             remedy = 'Where the relief has an edge or a kink, what slides over it is struck: use method="moreau".'
         elif getattr(touching, "shape", "") == "disc":
@@ -127,6 +155,12 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         reason = f"the step became too small; {culprit!r} changes fastest."
         remedy = 'Look for a force that jumps or a pole; try method="rodas5p" for stiff systems, or larger rtol, atol.'
     return Outcome(finished=False, reason=f"{at} {reason}", time=t, culprit=culprit, remedy=remedy)
+
+
+def _rubs(program: Program, label: str) -> bool:
+    """Whether a row is one of friction, or of a brake."""
+    kinds = dict(zip(program.constraints.labels, (law.kind for law in program.row_laws), strict=True))
+    return kinds.get(label) == TANGENT
 
 
 def _touching(program: Program, label: str) -> object:
