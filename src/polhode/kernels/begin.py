@@ -112,8 +112,9 @@ def _accelerated(h: Any, w: Any, i: int) -> tuple[float, float, float]:
 @helper
 def _goes_back(h: Any, w: Any, i: int) -> bool:
     """Whether the acceleration of a set that slides is against its direction: with its friction, not against it."""
-    d, (a, b, k) = w.places[0].part + i, _accelerated(h, w, i)
-    return bool(a * w.real[d] + b * w.real[d + 1] < -AGAINST * k)
+    at = w.places[0].part + i
+    a, b, k = _accelerated(h, w, i)
+    return bool(a * w.real[at] + b * w.real[at + 1] < -AGAINST * k)
 
 
 @helper
