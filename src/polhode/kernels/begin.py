@@ -48,8 +48,7 @@ def begin_slides(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
         ended = w.whole[v.crossed + i] == SLIPPED  # it held up to now, and cannot go on
         if mode[i] == SLIDES and size[i] == 2 and _begins(h, i) and not ended and _goes_back(h, w, i):
             mode[i] = mode[i + 1] = HELD
-            _turn_begun(m, h, w, x, udot)
-            if not _grips(w, i):
+            if not (_turn_begun(m, h, w, x, udot) and _grips(w, i)):
                 mode[i] = mode[i + 1] = SLIDES
                 _turn_begun(m, h, w, x, udot)
 
@@ -72,8 +71,8 @@ def _lead(h: Any, w: Any, i: int, x: float, y: float) -> None:
 
 
 @helper
-def _turn_begun(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
-    """Turn slides that begin to where they go by the least reactions.
+def _turn_begun(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
+    """Turn slides that begin to where they go by the least reactions; False where these are not found.
 
     With k the accelerations that the friction of all that slides could give to a set,
     d <- (k d + a_T) / |k d + a_T|  ends where a_T is along d, or against it.
@@ -82,7 +81,7 @@ def _turn_begun(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
     mode, size, d = part(w.whole, v.mode, s.rows), part(w.whole, v.size, s.rows), part(w.real, v.part, s.rows)
     for _ in range(TURNS):
         if not slide(m, h, w, x, udot):
-            return
+            return False
         turned = 0.0
         for i in range(s.rows):
             if mode[i] == SLIDES and size[i] == 2 and _begins(h, i):
@@ -93,7 +92,8 @@ def _turn_begun(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
                     turned = max(turned, abs(a / long - d[i]), abs(b / long - d[i + 1]))
                     _lead(h, w, i, a / long, b / long)
         if turned <= TURNED:
-            return
+            break
+    return True
 
 
 @helper
