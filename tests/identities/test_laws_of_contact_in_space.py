@@ -102,7 +102,9 @@ def faults(seed: int, t_end: float = 0.6, looks: int = 40) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("seed", [*range(4), 38])  # 38 begins to slide on four feet with frictions of their own
+# 38 begins to slide on four feet with frictions of their own, and 112 to turn around one that then holds; 126 and 170
+# slide on from rests that leave a speed of 5e-10 m/s, beside friction that nearly holds
+@pytest.mark.parametrize("seed", [*range(4), 38, 112, 126, 170])
 def test_laws_hold_in_a_few_machines(seed: int) -> None:
     assert not faults(seed)
 

@@ -17,6 +17,7 @@ import numpy as np
 from polhode.compile.invoke import invoke
 
 from . import modes as few_modes
+from .begin import begin_slides
 from .condense import condense, pick
 from .gathering import add, moves, slow, solve_rows
 from .impacts import unseen, wedge
@@ -26,7 +27,6 @@ from .machine import LAWS, OK
 from .mode import CLOSED, EQUAL, HELD, OFF, OPENED, SLIDES, SLIPPED, STUCK, TANGENT, UNILATERAL
 from .responses import ALL, free_response
 from .responses import factor as factor_at
-from .sliding import begin_slides
 from .views import part, square
 
 Array = np.ndarray
@@ -50,8 +50,8 @@ def choose_mode(m: Any, h: Any, w: Any, t: float, x: Array) -> int:
         solutions = _modes(m, h, w, x)
         if solutions > 0:
             w.places[0].several = int(solutions > 1)
-            _note_rounding(h, w)
             begin_slides(m, h, w, x, part(h.real, h.places[0].trial, h.places[0].n))
+            _note_rounding(h, w)
             return OK
         if attempt == 2 or not wedge(h, w, u):
             break

@@ -21,8 +21,8 @@ from polhode.compile.invoke import invoke
 from .condense import pick
 from .embed import weights
 from .factors import push
-from .gathering import creep, slow
-from .kernel import helper
+from .gathering import creep
+from .kernel import helper, inlined
 from .linear import factor, solve
 from .machine import LAWS, RESIDUALS
 from .mode import HELD, SLIDES
@@ -30,9 +30,6 @@ from .responses import ACTING, free_response
 from .views import part, square
 
 Array = np.ndarray
-
-TURNS = 500  # of directions in which slides begin, and by what these turn less when they are found
-TURNED = 1e-10
 
 
 @helper
@@ -50,19 +47,20 @@ def aim(h: Any, w: Any, slip: Array, out: Array) -> None:
         if mode[i] == SLIDES and size[i] > 0:
             out[i] = slip[i]
             if size[i] == 2:
-                out[i + 1] = slip[i + 1]
-                along = psi[i] * slip[i] + psi[i + 1] * slip[i + 1]
-                fast = np.sqrt(psi[i] * psi[i] + psi[i + 1] * psi[i + 1])
-                share = fast / creep(h, i)
-                kept = (1.0 - share * share) ** 2 if share < 1.0 else 0.0
-                if along > 0.0:
-                    x, y = psi[i] + kept * creep(h, i) * slip[i], psi[i + 1] + kept * creep(h, i) * slip[i + 1]
-                else:  # what is across turns it still, as where it starts and its direction is not yet the right one
-                    x = kept * (psi[i] - along * slip[i]) + creep(h, i) * slip[i]
-                    y = kept * (psi[i + 1] - along * slip[i + 1]) + creep(h, i) * slip[i + 1]
-                long = np.sqrt(x * x + y * y)
-                if long > 0.0:
-                    out[i], out[i + 1] = x / long, y / long
+                out[i], out[i + 1] = aimed(psi[i], psi[i + 1], creep(h, i), slip[i], slip[i + 1])
+
+
+@inlined
+def aimed(a: float, b: float, creeps: float, x: float, y: float) -> tuple[float, float]:
+    """The direction of a slide with psi = (a, b) that had the direction (x, y)."""
+    along, share = a * x + b * y, np.sqrt(a * a + b * b) / creeps
+    kept = (1.0 - share * share) ** 2 if share < 1.0 else 0.0
+    if along > 0.0:
+        p, q = a + kept * creeps * x, b + kept * creeps * y
+    else:  # what is across turns it still, as where it starts and its direction is not yet the right one
+        p, q = kept * (a - along * x) + creeps * x, kept * (b - along * y) + creeps * y
+    long = np.sqrt(p * p + q * q)
+    return (p / long, q / long) if long > 0.0 else (x, y)
 
 
 @helper
@@ -114,49 +112,6 @@ def slide(m: Any, h: Any, w: Any, x: Array, udot: Array) -> bool:
                 lam[j] = -bound[i] * d[j] * lam[of[i]]
     spread(h, lam, udot)
     return True
-
-
-@helper
-def begin_slides(m: Any, h: Any, w: Any, x: Array, udot: Array) -> None:
-    """Turn slides that begin in a plane to where they go by the least reactions, where these are not determined.
-
-    Their directions were found with others, which obey all laws too. With k the accelerations that the friction of all
-    that slides could give to a set,  d <- (k d + a_T) / |k d + a_T|  ends where a_T is along d: friction, which takes
-    energy, makes it do so.
-    """
-    s, v = h.places[0], w.places[0]
-    rows, held, begin = s.rows, 0, False
-    slip, lam, W = part(w.real, v.slip, rows), part(w.real, v.lam, rows), square(h.real, s.W, rows, rows)
-    mode, size = part(w.whole, v.mode, rows), part(w.whole, v.size, rows)
-    for i in range(rows):
-        held += int(mode[i] == HELD)
-        begin = begin or (mode[i] == SLIDES and size[i] == 2 and _begins(h, i))
-    for _ in range(TURNS):
-        if not begin or not slide(m, h, w, x, udot) or v.count == held:
-            return
-        turned = 0.0
-        for i in range(rows):
-            if mode[i] == SLIDES and size[i] == 2 and _begins(h, i):
-                a, c, k = w.real[v.r + i], w.real[v.r + i + 1], 0.0
-                for j in range(rows):
-                    a, c = a + W[i, j] * lam[j], c + W[i + 1, j] * lam[j]
-                    if mode[j] == SLIDES:
-                        k += max(abs(W[i, j]), abs(W[i + 1, j])) * abs(lam[j])
-                a, c = k * slip[i] + a, k * slip[i + 1] + c
-                long = np.sqrt(a * a + c * c)
-                if long > 0.0:
-                    turned = max(turned, abs(a / long - slip[i]), abs(c / long - slip[i + 1]))
-                    slip[i], slip[i + 1] = a / long, c / long
-        if turned <= TURNED:
-            return
-
-
-@helper
-def _begins(h: Any, i: int) -> bool:
-    """Whether the tangents from row i on are still."""
-    s = h.places[0]
-    x, y = h.real[s.psi + i], h.real[s.psi + i + 1]
-    return bool(np.sqrt(x * x + y * y) <= slow(h, i))
 
 
 @helper
