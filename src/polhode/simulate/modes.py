@@ -261,8 +261,7 @@ class Modes:
 
     def need(self, t: float, names: Iterable[str] = ()) -> Switchboard:
         """The switchboard, with these constraints wired."""
-        model = self.dynamics.equations.model
-        if not (model.constraints or self._declared):
+        if not self.can_switch:
             raise KeyError("The model has no constraint that could be engaged or released. Declare one with a name.")
         if self.board is None:
             self._wake_late(t) if self.watch is not None else self.rewire(t)
@@ -273,6 +272,11 @@ class Modes:
         if self.light and self.watch is not None:
             self.watch.tell(self.board)
         return self.board
+
+    @property
+    def can_switch(self) -> bool:
+        """Whether there is any constraint."""
+        return bool(self.dynamics.equations.model.constraints or self._declared)
 
     @cached_property
     def _declared(self) -> dict[str, None]:

@@ -149,8 +149,11 @@ class Simulation(Driver):
         given = {"p": self._values} if len(self._values) else {}
         J = self.dynamics.jacobian(marker)(self.q, **given)[3:]
         M = self.dynamics.mass_matrix(self.q, **given)
-        board = self._modes.need(self.t)
         du = np.linalg.solve(M, J.T @ found)
+        if not self._modes.can_switch:
+            self.u = self.u + du
+            return
+        board = self._modes.need(self.t)
 
         def struck() -> None:
             before = self.u

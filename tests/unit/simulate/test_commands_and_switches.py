@@ -142,6 +142,15 @@ def test_another_thread_may_engage_a_brake():
     assert sim.u == pytest.approx([0.0], abs=1e-15)
 
 
+def test_what_nothing_holds_can_be_struck():
+    build = ph.Builder("sled", gravity=(0, 0, 0))
+    build.body("sled", joint=ph.prismatic("x", name="x"), mass=2)
+    sim = ph.Simulation(ph.formulate(build.build()).compile())
+    sim.strike("sled", (1.0, 0, 0))
+    sim.run(until=2.0)
+    assert sim.q == pytest.approx([1.0])
+
+
 def test_a_strike_from_outside_is_an_event():
     build = ph.Builder("ball", gravity=(0, 0, 0))
     build.body("ball", joint=ph.free(name="ball"), mass=2, inertia=(1, 1, 1))
