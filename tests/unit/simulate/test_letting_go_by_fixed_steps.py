@@ -1,4 +1,4 @@
-"""What lets go gradually, by steps of one size: its acceleration begins at 0, and the first step leaves hardly a trace."""
+"""What lets go gradually, by steps of one size: its acceleration begins at 0, the first step leaves hardly a trace."""
 
 from __future__ import annotations
 
