@@ -17,6 +17,7 @@ from polhode.view.linear import linear_figure
 from .modes import Modes, columns, eigen, html_table, modes_of
 
 _STILL = 1e-9  # of its size by gravity or speeds: what counts as no acceleration
+_NOTES = 4  # that are printed
 _SHOWN = 12  # states whose matrices are printed
 
 
@@ -33,6 +34,7 @@ class LinearModel:
     at         : the point, all coordinates, speeds and states by name; t : its time
     lasting    : whether the model stays what it is while the machine moves on with the speeds of the point
     holds      : constraints that hold; left_out : what comes and goes and does not hold here
+    notes      : what else is to be known, such as controls at their limits
     """
 
     name: str
@@ -54,6 +56,7 @@ class LinearModel:
     holds: tuple[str, ...]
     left_out: tuple[str, ...]
     lasting: bool
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.A, self.B, self.C, self.D, self.drift, self.lift, self.whole_drift):
@@ -182,7 +185,10 @@ class LinearModel:
             )
         if self.left_out:
             lines.append(f"Left out, for it does not hold here: {_some(self.left_out)}.")
-        return lines
+        lines += self.notes[:_NOTES]
+        return lines + [f"And {len(self.notes) - _NOTES} more notes like these, see notes."] * (
+            len(self.notes) > _NOTES
+        )
 
     def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
         """[A B] and [C D] with their names; nothing where they are large."""

@@ -440,3 +440,107 @@ def test_grown_machines_by_all_methods_are_those_of_differences():
         assert agrees(dyn, lin, 1e-9, tau=dict(zip(model.speeds, tau, strict=True)))
         first = lin if first is None else first
         assert np.allclose(lin.A, first.A, rtol=1e-10, atol=1e-10)
+
+
+def cart_pole_model(**given):
+    return ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS), **given)
+
+
+def test_one_name_may_stand_alone_and_other_things_are_refused():
+    dyn = ph.formulate(four_bar()).compile()
+    q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4})
+    assert ph.linearize(dyn, q, u, independent="b_dot").states[1:] == ("b_dot",)
+    refused("independent is 3, expected a name or some names", TypeError, independent=3)
+    refused("inputs is 0, expected a name or some names", TypeError, inputs=0)
+    refused("outputs is 0, expected names, or expressions by name", TypeError, outputs=0)
+    refused("linearize takes no 'input'. Did you mean 'inputs'", TypeError, input="x_dot")
+    modes = cart_pole_model().modes()
+    for wrong in (9, "x", -5):
+        with pytest.raises(IndexError, match=f"There is no mode {wrong!r} among 4, expected a number from 0 to 3"):
+            modes.shape(wrong)
+    assert modes.shape(-1) == modes.shape(3)
+
+
+def test_a_state_is_taken_as_runs_and_keyframes_have_it():
+    dyn = ph.formulate(four_bar()).compile()
+    state = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4}, {"a_dot": 0.7})
+    expected = ph.linearize(dyn, state.q, state.u)
+    run = simulate(dyn, *state, 0.1)
+    for found in (
+        ph.linearize(dyn, state),
+        ph.linearize(dyn, q0=state.q, u0=state.u, z0=[], t0=0.0),
+        ph.linearize(dyn, run.at(0.0)),
+    ):
+        assert np.array_equal(found.A, expected.A)
+    assert cart_pole_model(q=(0.1, 0.2)).at["theta"] == 0.2  # two coordinates are no pair
+    assert cart_pole_model(t0=2.0).t == 2.0
+    refused("q is a pair of coordinates and speeds, and u is given too", TypeError, dyn=dyn, q=state, u=state.u)
+    refused("q and q0 are both given", TypeError, q=[0, 0], q0=[0, 0])
+    refused("t and t0 are both given", TypeError, t=1.0, t0=1.0)
+
+
+def slider(declare):
+    build = ph.Builder("slider", gravity=(0, 0, 0))
+    build.body("c", joint=ph.prismatic("x", name="x"), mass=2)
+    declare(build)
+    return ph.formulate(build.build()).compile()
+
+
+def ctrlrange(span):
+    return (
+        '<mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/><geom size="0.1" mass="2"/></body>'
+        f'</worldbody><actuator><motor name="M" joint="x" ctrllimited="true" ctrlrange="{span}"/></actuator></mujoco>'
+    )
+
+
+def test_limits_of_controls_are_noted_and_count_from_inside(tmp_path):
+    """1 / 2 of a control within and at its limits, 0 beyond, whichever way the actuator is declared."""
+    for low, high in ((-24, 24), (0, 24), (-24.0, 0.0)):
+        (tmp_path / "slider.xml").write_text(ctrlrange(f"{low} {high}"))
+        mjcf = ph.formulate(ph.load(tmp_path / "slider.xml")).compile()
+        found = [
+            slider(lambda b, s=(low, high): b.actuator("M", {"x_dot": 1}, lower=s[0], upper=s[1])),
+            slider(lambda b, s=(low, high): b.motor("M", lower=s[0], upper=s[1]).drives({"x": 1})),
+            slider(lambda b, s=(low, high): b.actuator("M", {"x_dot": 1}, least=s[0], most=s[1])),
+            mjcf,
+        ]
+        for i, dyn in enumerate(found):
+            what = "The force of 'M'" if i == 2 else "Control 'M'"
+            for control, slope, said in (
+                (low - 6, 0, f"{what} is beyond its lower limit {low:g}, where it has no effect."),
+                (low, 0.5, f"{what} is at its lower limit {low:g}: "),
+                ((low + high) / 2, 0.5, ""),
+                (high, 0.5, f"{what} is at its upper limit {high:g}: "),
+                (high + 6, 0, f"{what} is beyond its upper limit {high:g}, where it has no effect."),
+            ):
+                lin = ph.linearize(dyn, controls={"M": control})
+                assert lin.B[1, 0] == slope, (i, control)
+                assert np.isclose(lin.drift[1], min(max(control, low), high) / 2, rtol=1e-14, atol=0)
+                assert len(lin.notes) == bool(said)
+                assert "".join(lin.notes).startswith(said)
+                assert said in str(lin)
+
+
+def test_a_law_that_saturates_is_noted():
+    dyn = slider(lambda b: b.actuator("M", {"x_dot": 1}, lower=-24, upper=24))
+    lin = ph.linearize(dyn, {"x": 0.4}, tau={"M": "-100*x"})
+    assert lin.notes == ("Control 'M' is beyond its lower limit -24, where it has no effect.",)
+    assert not lin.A[1].any()
+    assert ph.linearize(dyn, {"x": 0.1}, tau={"M": "-100*x"}).notes == ()
+
+
+def test_chains_of_zeros_are_zeros_and_slow_poles_are_not():
+    """Turned and in other units, a chain of four zeros is otherwise found at the fourth root of rounding, 1e-4."""
+    from polhode.analyze.modes import eigen
+
+    draw = np.random.default_rng(4)
+    for chains in ([4], [4, 2], [4, 4, 1]):
+        n, J = sum(chains) + 3, np.diag([*[0.0] * sum(chains), -1e-7, -2.0, 30.0])
+        for k in range(sum(chains) - 1):
+            J[k, k + 1] = 0.0 if k + 1 in np.cumsum(chains) else draw.uniform(0.1, 10)
+        Q, d = np.linalg.qr(draw.normal(size=(n, n)))[0], 10.0 ** draw.uniform(-2, 2, n)
+        A = (Q @ J @ Q.T) * d[:, None] / d
+        values = eigen(A)[0]
+        assert (values == 0).sum() == sum(chains)
+        assert np.allclose(np.sort(values[values != 0].real), [-2.0, -1e-7, 30.0], rtol=1e-4, atol=0)
+        assert np.abs(np.linalg.eigvals(A)[np.abs(np.linalg.eigvals(A)) < 0.1]).max() > 1e-6
