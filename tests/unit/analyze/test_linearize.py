@@ -544,3 +544,38 @@ def test_chains_of_zeros_are_zeros_and_slow_poles_are_not():
         assert (values == 0).sum() == sum(chains)
         assert np.allclose(np.sort(values[values != 0].real), [-2.0, -1e-7, 30.0], rtol=1e-4, atol=0)
         assert np.abs(np.linalg.eigvals(A)[np.abs(np.linalg.eigvals(A)) < 0.1]).max() > 1e-6
+
+
+def test_the_response_at_a_pole_is_infinite_but_where_it_is_not_seen():
+    """The pole of a cart-pole leans against a steady push, theta = -B / A; the cart runs away."""
+    lin = cart_pole_model(inputs="x_dot")
+    x, theta, x_dot, theta_dot = lin.response(0.0)[0, :, 0]
+    assert np.isinf([x, x_dot]).all()
+    assert np.isclose(theta, -lin.B[3, 0] / lin.A[3, 1], rtol=1e-13)
+    assert abs(theta_dot) < 1e-15
+    assert np.isclose(theta, lin.response(1e-7)[0, 1, 0], rtol=1e-6)
+    hanging = cart_pole_model(q={"theta": np.pi}, inputs="x_dot")
+    assert np.isinf(hanging.response(hanging.modes().frequencies[-1])).all()
+    some = hanging.response([0.3, 2.0], "theta")
+    assert some.shape == (2, 1, 1)
+    assert np.array_equal(some[:, 0], hanging.response([0.3, 2.0])[:, 1])
+    with pytest.raises(KeyError, match="outputs: there is no 'teta'"):
+        hanging.response(1.0, "teta")
+
+
+def test_a_figure_of_many_says_how_many_it_draws():
+    pytest.importorskip("matplotlib")
+    build = ph.Builder("chain")
+    for i in range(6):
+        build.body(f"b{i}", parent=f"b{i - 1}" if i else "world", joint=ph.revolute("y", name=f"a{i}"),
+                   at=(0, 0, -1 if i else 0), mass=1, com=(0, 0, -0.5))  # fmt: skip
+    lin = ph.linearize(ph.formulate(build.build()).compile())
+    poles, size, _ = lin.plot().axes
+    assert size.get_title(loc="left") == "Size of outputs by inputs: 4 of 12 outputs and 2 of 6 inputs"
+    assert len({line.get_color() for line in size.lines}) == len(size.lines) == 8
+    assert poles.get_xlim()[1] > 1  # nothing decays: rounding is not what is drawn
+    every = lin.plot(lin.outputs, lin.inputs).axes[1]
+    named = [text.get_text() for text in every.get_legend().get_texts()]
+    assert named[-1] == f"and {len(every.lines) - 11} more"
+    assert len(named) == 11
+    assert every.get_title(loc="left") == "Size of outputs by inputs"
