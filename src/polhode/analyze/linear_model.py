@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -113,6 +113,48 @@ class LinearModel:
         rows, cols = _chosen(outputs, self.outputs, "outputs"), _chosen(inputs, self.inputs, "inputs")
         return response_of(self.A, self.B[:, cols], self.C[rows], self.D[np.ix_(rows, cols)], f)
 
+    def without(self, *names: str) -> LinearModel:
+        """The same model without states that no other depends on, such as the angle of a motor behind a gear.
+
+        Exact, as their columns of A and C are 0 but for their own rows: outputs of their names go too. Others are
+        refused.
+        """
+        for name in names:
+            if name not in self.states:
+                raise KeyError(f"without: there is no state {name!r}. {closest(name, self.states)}")
+        gone = [i for i, name in enumerate(self.states) if name in names]
+        kept = [i for i in range(len(self.states)) if i not in gone]
+        rows = [i for i, name in enumerate(self.outputs) if name not in names]
+        for what, listed, part in (
+            ("the rate of", [self.states[i] for i in kept], self.A[np.ix_(kept, gone)]),
+            ("the output", [self.outputs[i] for i in rows], self.C[np.ix_(rows, gone)]),
+        ):
+            if part.any():
+                i, j = np.argwhere(part)[0]
+                raise ValueError(
+                    f"without: {what} {listed[i]!r} depends on {self.states[gone[j]]!r}, which so cannot be left out."
+                )
+        whole = [i for i in range(len(self.whole)) if not self.lift[i, gone].any()]
+        first = len(self.whole) - self.speeds - self.sizes[2]
+        a, b, _ = self.sizes
+        kinds = [0 if i < a else 1 if i < a + b else 2 for i in kept]
+        return replace(
+            self,
+            A=self.A[np.ix_(kept, kept)],
+            B=self.B[kept],
+            C=self.C[np.ix_(rows, kept)],
+            D=self.D[rows],
+            states=tuple(self.states[i] for i in kept),
+            outputs=tuple(self.outputs[i] for i in rows),
+            drift=self.drift[kept],
+            sizes=(kinds.count(0), kinds.count(1), kinds.count(2)),
+            whole=tuple(self.whole[i] for i in whole),
+            lift=self.lift[np.ix_(whole, kept)],
+            whole_drift=self.whole_drift[whole],
+            speeds=sum(first <= i < first + self.speeds for i in whole),
+            notes=(*self.notes, f"Without {_some(names)}, which no other state depends on."),
+        )
+
     def to_control(self) -> Any:
         """The same as a `StateSpace` of python-control, with the names; a force on the speed x_dot is tau_x_dot there.
 
@@ -220,7 +262,10 @@ class LinearModel:
         for head, rows in self._tables():
             parts.append(columns([head, *rows], left=1))
         if not parts[1:]:
-            parts.append(f"States: {', '.join(self.states)}\nInputs: {', '.join(self.inputs)}")
+            parts.append(
+                f"States: {', '.join(self.states)}\nInputs: {', '.join(self.inputs)}\n"
+                "The matrices are too large to print, see A, B, C, D."
+            )
         parts.append(str(self.modes()))
         return "\n\n".join(parts)
 

@@ -579,3 +579,43 @@ def test_a_figure_of_many_says_how_many_it_draws():
     assert named[-1] == f"and {len(every.lines) - 11} more"
     assert len(named) == 11
     assert every.get_title(loc="left") == "Size of outputs by inputs"
+
+
+def geared_arm():
+    build = ph.Builder("arm")
+    bar = {"mass": 1.0, "com": (0.3, 0, 0), "inertia": (0.001, 0.03, 0.03)}
+    build.body("arm", joint=ph.revolute("y", name="a", damping=0.01), **bar)
+    motor = build.motor("M", inertia=1e-5, ratio=50, constant=0.05, resistance=0.5, inductance=1e-3, axis="y")
+    motor.drives({"a": 1})
+    return ph.formulate(build.build()).compile()
+
+
+def controllable(lin):
+    """The rank of [B, A B, A^2 B, ...], with columns of size 1."""
+    columns, B = [], lin.B[:, 0]
+    for _ in lin.states:
+        columns.append(B / np.linalg.norm(B))
+        B = lin.A @ columns[-1]
+    return np.linalg.matrix_rank(np.array(columns), tol=1e-9)
+
+
+def test_the_angle_of_a_motor_behind_a_gear_may_be_left_out():
+    """It has a state that nothing controls; without it, all is controlled, and the arm answers as before."""
+    lin = ph.linearize(geared_arm(), {"a": np.pi / 2})
+    assert lin.states == ("a", "M", "M_dot", "M_current")
+    less = lin.without("M")
+    assert (less.states, less.outputs, less.sizes) == (("a", "M_dot", "M_current"),) * 2 + ((1, 1, 1),)
+    assert (controllable(lin), controllable(less)) == (3, 3)
+    f = [0.1, 3.0, 50.0]
+    assert np.allclose(less.response(f, "a"), lin.response(f, "a"), rtol=1e-12)
+    assert less.equilibrium
+    assert less.modes().stable
+    assert np.allclose(sorted([0, *less.modes().eigenvalues.real]), sorted(lin.modes().eigenvalues.real), rtol=1e-9)
+    assert {*less.modes().shape(0)} == {"a", "a_dot", "M_dot", "M_current"}
+    assert "Without 'M', which no other state depends on." in str(less)
+    with pytest.raises(ValueError, match="without: the rate of 'M_dot' depends on 'a', which so cannot be left out"):
+        lin.without("a")
+    with pytest.raises(ValueError, match="without: the output 'both' depends on 'M'"):
+        ph.linearize(geared_arm(), outputs={"both": "a + M"}).without("M")
+    with pytest.raises(KeyError, match="without: there is no state 'N'"):
+        lin.without("N")
