@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +16,7 @@ from polhode.view.linear import linear_figure
 
 from .modes import Modes, columns, eigen, html_table, modes_of
 from .response import response_of
+from .without import left_out
 
 _STILL = 1e-9  # of its size by gravity or speeds: what counts as no acceleration
 _NOTES = 4  # that are printed
@@ -119,41 +120,7 @@ class LinearModel:
         Exact, as their columns of A and C are 0 but for their own rows: outputs of their names go too. Others are
         refused.
         """
-        for name in names:
-            if name not in self.states:
-                raise KeyError(f"without: there is no state {name!r}. {closest(name, self.states)}")
-        gone = [i for i, name in enumerate(self.states) if name in names]
-        kept = [i for i in range(len(self.states)) if i not in gone]
-        rows = [i for i, name in enumerate(self.outputs) if name not in names]
-        for what, listed, part in (
-            ("the rate of", [self.states[i] for i in kept], self.A[np.ix_(kept, gone)]),
-            ("the output", [self.outputs[i] for i in rows], self.C[np.ix_(rows, gone)]),
-        ):
-            if part.any():
-                i, j = np.argwhere(part)[0]
-                raise ValueError(
-                    f"without: {what} {listed[i]!r} depends on {self.states[gone[j]]!r}, which so cannot be left out."
-                )
-        whole = [i for i in range(len(self.whole)) if not self.lift[i, gone].any()]
-        first = len(self.whole) - self.speeds - self.sizes[2]
-        a, b, _ = self.sizes
-        kinds = [0 if i < a else 1 if i < a + b else 2 for i in kept]
-        return replace(
-            self,
-            A=self.A[np.ix_(kept, kept)],
-            B=self.B[kept],
-            C=self.C[np.ix_(rows, kept)],
-            D=self.D[rows],
-            states=tuple(self.states[i] for i in kept),
-            outputs=tuple(self.outputs[i] for i in rows),
-            drift=self.drift[kept],
-            sizes=(kinds.count(0), kinds.count(1), kinds.count(2)),
-            whole=tuple(self.whole[i] for i in whole),
-            lift=self.lift[np.ix_(whole, kept)],
-            whole_drift=self.whole_drift[whole],
-            speeds=sum(first <= i < first + self.speeds for i in whole),
-            notes=(*self.notes, f"Without {_some(names)}, which no other state depends on."),
-        )
+        return left_out(self, names)
 
     def to_control(self) -> Any:
         """The same as a `StateSpace` of python-control, with the names; a force on the speed x_dot is tau_x_dot there.

@@ -619,3 +619,15 @@ def test_the_angle_of_a_motor_behind_a_gear_may_be_left_out():
         ph.linearize(geared_arm(), outputs={"both": "a + M"}).without("M")
     with pytest.raises(KeyError, match="without: there is no state 'N'"):
         lin.without("N")
+
+
+def test_what_flies_has_as_many_zeros_as_it_can_drift():
+    """Two legs on a free base: 8 places, and 6 speeds of momentum; the dampers of both legs decay."""
+    build = ph.Builder("flyer")
+    build.body("base", joint=ph.free(quaternion=False), mass=3, inertia=(0.1, 0.2, 0.25))
+    for i, (x, y) in enumerate([(0.28, 0.06), (-0.28, -0.06)]):
+        leg = {"mass": 0.2, "com": (0.1, 0, 0), "inertia": (0.001, 0.002, 0.002)}
+        build.body(f"leg{i}", parent="base", at=(x, y, 0), joint=ph.revolute("z", name=f"a{i}", damping=0.02), **leg)
+    modes = ph.linearize(ph.formulate(build.build()).compile(), {"a0": 0.3, "a1": 0.5}).modes()
+    assert (modes.eigenvalues == 0).sum() == 8 + 6
+    assert (modes.eigenvalues.real < -1).sum() == 2
