@@ -15,8 +15,12 @@ from polhode.view import needed
 from polhode.view.linear import linear_figure
 
 from .modes import Modes, columns, eigen, html_table, modes_of
+from .response import response_of
+from .without import left_out
 
 _STILL = 1e-9  # of its size by gravity or speeds: what counts as no acceleration
+_NOTES = 4  # that are printed
+_DRAWN, _CURVES = 4, 8  # outputs, and curves, that are drawn where nothing is asked for
 _SHOWN = 12  # states whose matrices are printed
 
 
@@ -33,6 +37,7 @@ class LinearModel:
     at         : the point, all coordinates, speeds and states by name; t : its time
     lasting    : whether the model stays what it is while the machine moves on with the speeds of the point
     holds      : constraints that hold; left_out : what comes and goes and does not hold here
+    notes      : what else is to be known, such as controls at their limits
     """
 
     name: str
@@ -54,6 +59,7 @@ class LinearModel:
     holds: tuple[str, ...]
     left_out: tuple[str, ...]
     lasting: bool
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.A, self.B, self.C, self.D, self.drift, self.lift, self.whole_drift):
@@ -93,17 +99,28 @@ class LinearModel:
         """Eigenvalues, natural frequencies [Hz], damping ratios and shapes of A."""
         return modes_of(self.A, self.states, self.whole, self.lift)
 
-    def response(self, frequencies: Any) -> np.ndarray:
-        """The outputs of harmonic inputs, C (2 pi i f - A)^-1 B + D, (k, outputs, inputs), at frequencies f in Hz."""
+    def response(
+        self, frequencies: Any, outputs: str | Sequence[str] | None = None, inputs: str | Sequence[str] | None = None
+    ) -> np.ndarray:
+        """The outputs of harmonic inputs, C (2 pi i f - A)^-1 B + D, (k, outputs, inputs), at frequencies f in Hz.
+
+        outputs, inputs : names, all where nothing is given
+
+        Infinite at a pole, as at 0 Hz of what can drift; outputs that do not see it are finite there too.
+        """
         f = np.atleast_1d(np.asarray(frequencies, dtype=float))
         if f.ndim != 1 or not np.isfinite(f).all():
             raise ValueError(f"frequencies: {frequencies!r:.60}, expected numbers in Hz.")
-        n, identity = len(self.A), np.eye(len(self.A))
-        shifted = 2j * np.pi * f[:, None, None] * identity - self.A
-        with np.errstate(all="ignore"):
-            inside = np.linalg.solve(shifted, np.broadcast_to(self.B.astype(complex), (len(f), *self.B.shape)))
-        found: np.ndarray = self.C @ inside + self.D if n else np.broadcast_to(self.D + 0j, (len(f), *self.D.shape))
-        return found
+        rows, cols = _chosen(outputs, self.outputs, "outputs"), _chosen(inputs, self.inputs, "inputs")
+        return response_of(self.A, self.B[:, cols], self.C[rows], self.D[np.ix_(rows, cols)], f)
+
+    def without(self, *names: str) -> LinearModel:
+        """The same model without states that no other depends on, such as the angle of a motor behind a gear.
+
+        Exact, as their columns of A and C are 0 but for their own rows: outputs of their names go too. Others are
+        refused.
+        """
+        return left_out(self, names)
 
     def to_control(self) -> Any:
         """The same as a `StateSpace` of python-control, with the names; a force on the speed x_dot is tau_x_dot there.
@@ -132,18 +149,28 @@ class LinearModel:
     ) -> Any:
         """Draw the poles, and size and phase of outputs by inputs over frequency; return the matplotlib Figure.
 
-        outputs : names, the first few where nothing is given; inputs : likewise
+        outputs : names, the first few where nothing is given; inputs : likewise. The figure says how many of all
         path    : also write it, as PNG, SVG or PDF by its ending; alone, it may come first: lin.plot("poles.png")
         """
         if path is None and inputs is None and outputs not in self.outputs and names_a_figure(outputs):
             outputs, path = None, outputs
         needed("matplotlib", "plot", "A plot")
         rows, cols = _chosen(outputs, self.outputs, "outputs"), _chosen(inputs, self.inputs, "inputs")
+        rows = rows[:_DRAWN] if outputs is None else rows
+        cols = cols[: max(1, _CURVES // max(1, len(rows)))] if inputs is None else cols
+        drawn, driven = [self.outputs[i] for i in rows], [self.inputs[j] for j in cols]
+        counts = ((outputs, rows, self.outputs, "outputs"), (inputs, cols, self.inputs, "inputs"))
+        left = [
+            f"{len(few)} of {len(known)} {what}"
+            for asked, few, known, what in counts
+            if asked is None and len(few) < len(known)
+        ]
         return linear_figure(
             eigen(self.A)[0],
-            lambda f: self.response(f)[:, rows][:, :, cols],
-            [self.outputs[i] for i in rows],
-            [self.inputs[j] for j in cols],
+            lambda f: self.response(f, drawn, driven),
+            drawn,
+            driven,
+            drawn=" and ".join(left),
             title=f"{self.name}, linear",
             note="" if self.steady else self._said_of_point(),
             path=path,
@@ -182,7 +209,10 @@ class LinearModel:
             )
         if self.left_out:
             lines.append(f"Left out, for it does not hold here: {_some(self.left_out)}.")
-        return lines
+        lines += self.notes[:_NOTES]
+        return lines + [f"And {len(self.notes) - _NOTES} more notes like these, see notes."] * (
+            len(self.notes) > _NOTES
+        )
 
     def _tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
         """[A B] and [C D] with their names; nothing where they are large."""
@@ -199,7 +229,10 @@ class LinearModel:
         for head, rows in self._tables():
             parts.append(columns([head, *rows], left=1))
         if not parts[1:]:
-            parts.append(f"States: {', '.join(self.states)}\nInputs: {', '.join(self.inputs)}")
+            parts.append(
+                f"States: {', '.join(self.states)}\nInputs: {', '.join(self.inputs)}\n"
+                "The matrices are too large to print, see A, B, C, D."
+            )
         parts.append(str(self.modes()))
         return "\n\n".join(parts)
 
@@ -227,9 +260,9 @@ def _some(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _chosen(asked: str | Sequence[str] | None, known: tuple[str, ...], what: str, most: int = 4) -> list[int]:
+def _chosen(asked: str | Sequence[str] | None, known: tuple[str, ...], what: str) -> list[int]:
     if asked is None:
-        return list(range(min(most, len(known))))
+        return list(range(len(known)))
     found = []
     for name in [asked] if isinstance(asked, str) else asked:
         if name not in known:

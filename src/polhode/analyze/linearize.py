@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from polhode.graph import Expr, free_symbols, substitute
 from polhode.model.errors import closest
 from polhode.model.expression import Symbols, parse
 
+from .asked import names_of, started
+from .limits import within_limits
 from .linear_model import LinearModel
 from .near import Near
 from .operating import Operating, read_point
@@ -48,10 +51,12 @@ def linearize(
     outputs: Any = None,
     active: Iterable[str] | None = None,
     independent: Iterable[str] = (),
+    **start: Any,
 ) -> LinearModel:
     """The linear model of a machine about a state: A, B, C, D with names, by exact derivatives.
 
-    q, u, z     : the state, arrays or values by name; at rest, and z where runs start it, where nothing is given
+    q, u, z     : the state, arrays or values by name; at rest, and z where runs start it, where nothing is given.
+                  q may be the pair of q and u, as `assemble(...)` and `traj.at(2.0)` give it
     tau         : forces on the speeds: an array, numbers and expressions by name; actuators may be named beside
                   speeds. Expressions of q, u, z are part of the machine: the loop is closed
     controls    : of actuators alone
@@ -62,17 +67,20 @@ def linearize(
                   of the model where nothing is given
     active      : names of the constraints that hold; None for those the model declares
     independent : names of coordinates and speeds that must be states, where constraints leave a choice
+    start       : q0, u0, z0, t0 instead of q, u, z, t, as keyframes have them:
+                  linearize(dynamics, **model.keyframe("up").start())
 
     The state must satisfy the constraints; it need not be an equilibrium: `drift` has the rates there.
     """
-    at = read_point(dynamics, q, u, tau, controls, z, p, t, active)
+    q, u, z, t = started(q, u, z, t, start, signature(linearize).parameters)
+    at, notes = within_limits(read_point(dynamics, q, u, tau, controls, z, p, t, active))
     eq, program = at.program.equations, at.program
     names = _inputs(inputs, input_names(eq), len(eq.u))
     asked = _outputs(outputs, at)
     measured = [e for e in asked.values() if isinstance(e, Expr)]
     tangent = tangent_of(program, at.rows, at.closed, at.inputs.laws, measured)
     charts = charts_of(at)
-    found = Near(at, tangent, charts, tuple(independent))
+    found = Near(at, tangent, charts, names_of(independent, "independent"))
     columns = [input_names(eq).index(name) for name in names]
     A, B = found.rates(columns)
     C, D = found.outputs(asked, columns)
@@ -98,6 +106,7 @@ def linearize(
         left_out=tuple(c.name for c in eq.model.candidates if c.name not in at.holding),
         sizes=found.sizes,
         lasting=lasting,
+        notes=notes,
     )
 
 
@@ -127,7 +136,7 @@ def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int) -> t
     """Names of the inputs: those that are asked for, or actuators, or speeds."""
     if asked is None:
         return tuple(known[speeds:] or known[:speeds])
-    names = (asked,) if isinstance(asked, str) else tuple(str(name) for name in asked)
+    names = names_of(asked, "inputs")
     for name in names:
         if name not in known:
             kind = "speed or actuator" if len(known) > speeds else "speed"
@@ -144,6 +153,8 @@ def _outputs(asked: Any, at: Operating) -> dict[str, Expr | str]:
         return {}
     if isinstance(asked, (str, Expr)):
         asked = [asked]
+    if not isinstance(asked, Iterable):
+        raise TypeError(f"outputs is {asked!r:.60}, expected names, or expressions by name.")
     given = asked if isinstance(asked, Mapping) else {str(e): e for e in asked}
     quasi, turns = eq.kinematics.quasi, charts_of(at).turns
     listed = (*eq.q, *eq.u, *eq.z, *quasi, *eq.controls, *eq.parameters, eq.t)

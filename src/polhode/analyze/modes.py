@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -44,12 +45,22 @@ class Modes:
 
     def shape(self, mode: int) -> dict[str, complex]:
         """The shape of a mode by name, of all coordinates, speeds and states."""
+        mode = self._place(mode)
         return dict(zip(self.whole, self.whole_shapes[:, mode].tolist(), strict=True))
 
     def largest(self, mode: int, count: int = 3) -> list[str]:
         """The states that move most in a mode."""
+        mode = self._place(mode)
         size = np.abs(self.shapes[:, mode])
         return [self.states[i] for i in np.argsort(-size, kind="stable")[:count] if size[i] > 0.05]
+
+    def _place(self, mode: int) -> int:
+        """The number of a mode, checked; negative ones count from the end."""
+        many = len(self)
+        if not isinstance(mode, Integral) or not -many <= mode < many:
+            expected = f"a number from 0 to {many - 1}, in the order in which modes are printed" if many else "no mode"
+            raise IndexError(f"There is no mode {mode!r:.60} among {many}, expected {expected}.")
+        return int(mode)
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Eigenvalue, frequency, damping, time constant and largest states as text, a row a mode."""
@@ -96,27 +107,36 @@ def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lif
 def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and vectors, (n,) and (n, n), with exact zeros.
 
-    A machine that can drift has double zeros, which are found only to the root of rounding. So what A does not see is
-    taken out first: in a basis [K, L] with A K = 0 it is [[0, B], [0, C]], and C has the others. Where C does not see
-    something either, that drifts: its vector is the one that moves while what was taken out moves on.
+    A machine that can drift has double zeros and longer chains of them, which are found only to a root of rounding. So
+    what A does not see is taken out first: in a basis [K, L] with A K = 0 it is [[0, B], [0, C]], and C has the others.
+    Where C does not see something either, that drifts: its vector is the one that moves while what was taken out moves
+    on. Not seen is what has a singular value below 1e-13 of the largest of A, when its units are balanced.
+
+    Reference: [Golub, Wilkinson, Ill-conditioned eigensystems and the computation of the Jordan canonical form, 1976].
     """
-    n = len(A)
     A = np.where(np.abs(A) > _CLEAN * np.abs(A).max(axis=1, keepdims=True, initial=0), A, 0.0)
-    if not n:
-        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
     d = _balanced(A)
     scaled = A * d / d[:, None]
-    _, sizes, right = np.linalg.svd(scaled)
-    rank = int((sizes > _ZERO * sizes.max(initial=0)).sum())
+    values, vectors = _staircase(scaled, _ZERO * float(np.linalg.norm(scaled, 2)) if len(A) else 0.0)
+    return values, vectors * d[:, None]
+
+
+def _staircase(A: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and vectors of A, whose singular values up to `least` are zeros: again and again, of what is left."""
+    n = len(A)
+    if not n:
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+    _, sizes, right = np.linalg.svd(A)
+    rank = int((sizes > least).sum())
     if rank == n:
         values, vectors = np.linalg.eig(A)
         return values + 0j, vectors + 0j
     L, K = right[:rank].T, right[rank:].T
-    values, inside = eigen(L.T @ scaled @ L)
-    beside = K.T @ scaled @ L @ inside
+    values, inside = _staircase(L.T @ A @ L, least)
+    beside = K.T @ A @ L @ inside
     with np.errstate(all="ignore"):
         beside = np.where(values != 0, beside / values, 0.0)
-    vectors = np.hstack([_plain(K) + 0j, L @ inside + K @ beside]) * d[:, None]
+    vectors = np.hstack([_plain(K) + 0j, L @ inside + K @ beside])
     return np.concatenate([np.zeros(n - rank), values]), vectors
 
 

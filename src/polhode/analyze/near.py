@@ -21,6 +21,7 @@ from .singular import At, rank_nearby
 from .turns import Charts
 
 _ROUNDING = 8 * 2.0**-52  # of forces
+_NOTHING = 1e-150  # a rate that only controls have that were moved inside a limit at 0, see `limits`
 
 
 class Near:
@@ -193,7 +194,8 @@ class Near:
     @property
     def drift(self) -> np.ndarray:
         """The rates of all coordinates, speeds and states at the point."""
-        return np.concatenate([self.charts.inverse @ self.values["qdot"], self.at.udot, self.values["zdot"]])
+        found = np.concatenate([self.charts.inverse @ self.values["qdot"], self.at.udot, self.values["zdot"]])
+        return np.where(np.abs(found) > _NOTHING, found, 0.0)
 
     def outputs(self, asked: Mapping[str, Expr | str], columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """C and D."""

@@ -47,6 +47,10 @@ def linearize(
     independent: Annotated[
         list[str] | None, typer.Option("--independent", help="A coordinate or speed that must be a state.")
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", help="A state to leave out that no other depends on; may be repeated."),
+    ] = None,
     time: Annotated[
         float | None, typer.Option("--t", help="Time; that of the keyframe, else 0, by default.", show_default=False)
     ] = None,
@@ -72,6 +76,7 @@ def linearize(
         dynamics, state.q, state.u, begin.controls | forces(tau or []) or None, z=z, t=t, inputs=inputs or None,
         outputs=named, active=active or None, independent=independent or (),
     )  # fmt: skip
+    found = found.without(*without) if without else found
     if plot is not None:
         found.plot(path=plot)
     if source.as_json:
@@ -103,4 +108,5 @@ def linear_data(lin: LinearModel) -> dict[str, Any]:
         ],
         "holds": list(lin.holds),
         "left_out": list(lin.left_out),
+        "notes": list(lin.notes),
     }

@@ -12,6 +12,8 @@ from .plot import COLORS, STYLE, head, new_figure, shortened
 from .target import for_figure
 
 _GROWS = "#b3261e"
+_STYLES = ("-", "--", ":", "-.")
+_NAMED = 10  # curves in the legend
 _POINTS = 600
 ROUNDING = 1e-12  # of the largest response of an output: less is none
 
@@ -23,11 +25,13 @@ def linear_figure(
     inputs: Sequence[str],
     title: str = "",
     note: str = "",
+    drawn: str = "",
     path: Any = None,
 ) -> Any:
     """Draw poles on the left, and the response of outputs to inputs on the right: size above phase.
 
     response : frequencies (k,) in Hz -> (k, outputs, inputs), complex
+    drawn    : which part of all outputs and inputs that is, in words
 
     Returns the matplotlib Figure. Without a path it belongs to pyplot, for plt.show().
     """
@@ -41,7 +45,7 @@ def linear_figure(
         if bode:
             size = fig.add_subplot(grid[0, 1])
             phase = fig.add_subplot(grid[1, 1], sharex=size)
-            _draw_bode(size, phase, span(poles), response, outputs, inputs)
+            _draw_bode(size, phase, span(poles), response, outputs, inputs, drawn)
         head(fig, title, note)
         if target is not None:
             fig.savefig(target)
@@ -68,6 +72,8 @@ def _draw_poles(ax: Any, poles: np.ndarray) -> None:
     reach = max(float(np.abs(poles.imag).max(initial=0)), 0.2 * float(np.abs(poles.real).max(initial=0)), 1e-3)
     ax.set_ylim(-1.15 * reach, 1.15 * reach)
     ax.margins(x=0.12)
+    if np.abs(poles.real).max(initial=0) <= ROUNDING * np.abs(poles).max(initial=0):  # nothing decays or grows
+        ax.set_xlim(-1.15 * reach, 1.15 * reach)
     ax.set_title("Poles [1/s]", color="#2a3038")
     ax.set_xlabel("real part: decay, growth")
     ax.set_ylabel("imaginary part: $2\\pi$ times the frequency")
@@ -82,10 +88,11 @@ def _draw_bode(
     response: Callable[[np.ndarray], np.ndarray],
     outputs: Sequence[str],
     inputs: Sequence[str],
+    drawn: str,
 ) -> None:
     found = response(f)
     found = np.where(np.isfinite(found), found, 0.0)
-    largest = np.abs(found).max(axis=(0, 2))
+    largest, count = np.abs(found).max(axis=(0, 2)), 0
     for i, out in enumerate(outputs):
         for j, into in enumerate(inputs):
             g = found[:, i, j]
@@ -93,18 +100,20 @@ def _draw_bode(
             if np.abs(g).max(initial=0) <= ROUNDING * largest[i]:
                 continue
             label = f"{shortened(out, 18)} by {shortened(into, 18)}"
-            style = "-" if j == 0 else ("--", ":", "-.")[(j - 1) % 3]
-            color = COLORS[i % len(COLORS)]
+            style, color = _STYLES[count // len(COLORS) % len(_STYLES)], COLORS[count % len(COLORS)]
+            label, count = label if count < _NAMED else "_", count + 1
             size.plot(f[known], np.abs(g[known]), style, color=color, label=label)
             phase.plot(f[known], np.degrees(np.unwrap(np.angle(g[known]))), style, color=color)
     size.set_xscale("log")
     size.set_yscale("log")
-    size.set_title("Size of outputs by inputs", color="#2a3038")
+    size.set_title("Size of outputs by inputs" + (f": {drawn}" if drawn else ""), color="#2a3038")
     size.tick_params(labelbottom=False)
     phase.set_title("Phase [°]", color="#2a3038")
     phase.set_xlabel("frequency [Hz]")
     low, high = phase.get_ylim()
     phase.set_ylim(min(low, high - 180), max(high, low + 180))
     phase.yaxis.set_major_locator(needed("matplotlib.ticker", "plot", "A plot").MultipleLocator(90))
-    if size.lines:
+    if count:
+        if count > _NAMED:
+            size.plot([], [], " ", label=f"and {count - _NAMED} more")
         size.legend(loc="upper left", bbox_to_anchor=(1.015, 1.0))

@@ -440,3 +440,194 @@ def test_grown_machines_by_all_methods_are_those_of_differences():
         assert agrees(dyn, lin, 1e-9, tau=dict(zip(model.speeds, tau, strict=True)))
         first = lin if first is None else first
         assert np.allclose(lin.A, first.A, rtol=1e-10, atol=1e-10)
+
+
+def cart_pole_model(**given):
+    return ph.linearize(ph.formulate(cart_pole()).compile(PARAMETERS), **given)
+
+
+def test_one_name_may_stand_alone_and_other_things_are_refused():
+    dyn = ph.formulate(four_bar()).compile()
+    q, u = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4})
+    assert ph.linearize(dyn, q, u, independent="b_dot").states[1:] == ("b_dot",)
+    refused("independent is 3, expected a name or some names", TypeError, independent=3)
+    refused("inputs is 0, expected a name or some names", TypeError, inputs=0)
+    refused("outputs is 0, expected names, or expressions by name", TypeError, outputs=0)
+    refused("linearize takes no 'input'. Did you mean 'inputs'", TypeError, input="x_dot")
+    modes = cart_pole_model().modes()
+    for wrong in (9, "x", -5):
+        with pytest.raises(IndexError, match=f"There is no mode {wrong!r} among 4, expected a number from 0 to 3"):
+            modes.shape(wrong)
+    assert modes.shape(-1) == modes.shape(3)
+
+
+def test_a_state_is_taken_as_runs_and_keyframes_have_it():
+    dyn = ph.formulate(four_bar()).compile()
+    state = ph.assemble(dyn, {"a": -1.2, "b": 1.0, "c": -1.4}, {"a_dot": 0.7})
+    expected = ph.linearize(dyn, state.q, state.u)
+    run = simulate(dyn, *state, 0.1)
+    for found in (
+        ph.linearize(dyn, state),
+        ph.linearize(dyn, q0=state.q, u0=state.u, z0=[], t0=0.0),
+        ph.linearize(dyn, run.at(0.0)),
+    ):
+        assert np.array_equal(found.A, expected.A)
+    assert cart_pole_model(q=(0.1, 0.2)).at["theta"] == 0.2  # two coordinates are no pair
+    assert cart_pole_model(t0=2.0).t == 2.0
+    refused("q is a pair of coordinates and speeds, and u is given too", TypeError, dyn=dyn, q=state, u=state.u)
+    refused("q and q0 are both given", TypeError, q=[0, 0], q0=[0, 0])
+    refused("t and t0 are both given", TypeError, t=1.0, t0=1.0)
+
+
+def slider(declare):
+    build = ph.Builder("slider", gravity=(0, 0, 0))
+    build.body("c", joint=ph.prismatic("x", name="x"), mass=2)
+    declare(build)
+    return ph.formulate(build.build()).compile()
+
+
+def ctrlrange(span):
+    return (
+        '<mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/><geom size="0.1" mass="2"/></body>'
+        f'</worldbody><actuator><motor name="M" joint="x" ctrllimited="true" ctrlrange="{span}"/></actuator></mujoco>'
+    )
+
+
+def test_limits_of_controls_are_noted_and_count_from_inside(tmp_path):
+    """1 / 2 of a control within and at its limits, 0 beyond, whichever way the actuator is declared."""
+    for low, high in ((-24, 24), (0, 24), (-24.0, 0.0)):
+        (tmp_path / "slider.xml").write_text(ctrlrange(f"{low} {high}"))
+        mjcf = ph.formulate(ph.load(tmp_path / "slider.xml")).compile()
+        found = [
+            slider(lambda b, s=(low, high): b.actuator("M", {"x_dot": 1}, lower=s[0], upper=s[1])),
+            slider(lambda b, s=(low, high): b.motor("M", lower=s[0], upper=s[1]).drives({"x": 1})),
+            slider(lambda b, s=(low, high): b.actuator("M", {"x_dot": 1}, least=s[0], most=s[1])),
+            mjcf,
+        ]
+        for i, dyn in enumerate(found):
+            what = "The force of 'M'" if i == 2 else "Control 'M'"
+            for control, slope, said in (
+                (low - 6, 0, f"{what} is beyond its lower limit {low:g}, where it has no effect."),
+                (low, 0.5, f"{what} is at its lower limit {low:g}: "),
+                ((low + high) / 2, 0.5, ""),
+                (high, 0.5, f"{what} is at its upper limit {high:g}: "),
+                (high + 6, 0, f"{what} is beyond its upper limit {high:g}, where it has no effect."),
+            ):
+                lin = ph.linearize(dyn, controls={"M": control})
+                assert lin.B[1, 0] == slope, (i, control)
+                assert np.isclose(lin.drift[1], min(max(control, low), high) / 2, rtol=1e-14, atol=0)
+                assert len(lin.notes) == bool(said)
+                assert "".join(lin.notes).startswith(said)
+                assert said in str(lin)
+
+
+def test_a_law_that_saturates_is_noted():
+    dyn = slider(lambda b: b.actuator("M", {"x_dot": 1}, lower=-24, upper=24))
+    lin = ph.linearize(dyn, {"x": 0.4}, tau={"M": "-100*x"})
+    assert lin.notes == ("Control 'M' is beyond its lower limit -24, where it has no effect.",)
+    assert not lin.A[1].any()
+    assert ph.linearize(dyn, {"x": 0.1}, tau={"M": "-100*x"}).notes == ()
+
+
+def test_chains_of_zeros_are_zeros_and_slow_poles_are_not():
+    """Turned and in other units, a chain of four zeros is otherwise found at the fourth root of rounding, 1e-4."""
+    from polhode.analyze.modes import eigen
+
+    draw = np.random.default_rng(4)
+    for chains in ([4], [4, 2], [4, 4, 1]):
+        n, J = sum(chains) + 3, np.diag([*[0.0] * sum(chains), -1e-7, -2.0, 30.0])
+        for k in range(sum(chains) - 1):
+            J[k, k + 1] = 0.0 if k + 1 in np.cumsum(chains) else draw.uniform(0.1, 10)
+        Q, d = np.linalg.qr(draw.normal(size=(n, n)))[0], 10.0 ** draw.uniform(-2, 2, n)
+        A = (Q @ J @ Q.T) * d[:, None] / d
+        values = eigen(A)[0]
+        assert (values == 0).sum() == sum(chains)
+        assert np.allclose(np.sort(values[values != 0].real), [-2.0, -1e-7, 30.0], rtol=1e-4, atol=0)
+        assert np.abs(np.linalg.eigvals(A)[np.abs(np.linalg.eigvals(A)) < 0.1]).max() > 1e-6
+
+
+def test_the_response_at_a_pole_is_infinite_but_where_it_is_not_seen():
+    """The pole of a cart-pole leans against a steady push, theta = -B / A; the cart runs away."""
+    lin = cart_pole_model(inputs="x_dot")
+    x, theta, x_dot, theta_dot = lin.response(0.0)[0, :, 0]
+    assert np.isinf([x, x_dot]).all()
+    assert np.isclose(theta, -lin.B[3, 0] / lin.A[3, 1], rtol=1e-13)
+    assert abs(theta_dot) < 1e-15
+    assert np.isclose(theta, lin.response(1e-7)[0, 1, 0], rtol=1e-6)
+    hanging = cart_pole_model(q={"theta": np.pi}, inputs="x_dot")
+    assert np.isinf(hanging.response(hanging.modes().frequencies[-1])).all()
+    some = hanging.response([0.3, 2.0], "theta")
+    assert some.shape == (2, 1, 1)
+    assert np.array_equal(some[:, 0], hanging.response([0.3, 2.0])[:, 1])
+    with pytest.raises(KeyError, match="outputs: there is no 'teta'"):
+        hanging.response(1.0, "teta")
+
+
+def test_a_figure_of_many_says_how_many_it_draws():
+    pytest.importorskip("matplotlib")
+    build = ph.Builder("chain")
+    for i in range(6):
+        build.body(f"b{i}", parent=f"b{i - 1}" if i else "world", joint=ph.revolute("y", name=f"a{i}"),
+                   at=(0, 0, -1 if i else 0), mass=1, com=(0, 0, -0.5))  # fmt: skip
+    lin = ph.linearize(ph.formulate(build.build()).compile())
+    poles, size, _ = lin.plot().axes
+    assert size.get_title(loc="left") == "Size of outputs by inputs: 4 of 12 outputs and 2 of 6 inputs"
+    assert len({line.get_color() for line in size.lines}) == len(size.lines) == 8
+    assert poles.get_xlim()[1] > 1  # nothing decays: rounding is not what is drawn
+    every = lin.plot(lin.outputs, lin.inputs).axes[1]
+    named = [text.get_text() for text in every.get_legend().get_texts()]
+    assert named[-1] == f"and {len(every.lines) - 11} more"
+    assert len(named) == 11
+    assert every.get_title(loc="left") == "Size of outputs by inputs"
+
+
+def geared_arm():
+    build = ph.Builder("arm")
+    bar = {"mass": 1.0, "com": (0.3, 0, 0), "inertia": (0.001, 0.03, 0.03)}
+    build.body("arm", joint=ph.revolute("y", name="a", damping=0.01), **bar)
+    motor = build.motor("M", inertia=1e-5, ratio=50, constant=0.05, resistance=0.5, inductance=1e-3, axis="y")
+    motor.drives({"a": 1})
+    return ph.formulate(build.build()).compile()
+
+
+def controllable(lin):
+    """The rank of [B, A B, A^2 B, ...], with columns of size 1."""
+    columns, B = [], lin.B[:, 0]
+    for _ in lin.states:
+        columns.append(B / np.linalg.norm(B))
+        B = lin.A @ columns[-1]
+    return np.linalg.matrix_rank(np.array(columns), tol=1e-9)
+
+
+def test_the_angle_of_a_motor_behind_a_gear_may_be_left_out():
+    """It has a state that nothing controls; without it, all is controlled, and the arm answers as before."""
+    lin = ph.linearize(geared_arm(), {"a": np.pi / 2})
+    assert lin.states == ("a", "M", "M_dot", "M_current")
+    less = lin.without("M")
+    assert (less.states, less.outputs, less.sizes) == (("a", "M_dot", "M_current"),) * 2 + ((1, 1, 1),)
+    assert (controllable(lin), controllable(less)) == (3, 3)
+    f = [0.1, 3.0, 50.0]
+    assert np.allclose(less.response(f, "a"), lin.response(f, "a"), rtol=1e-12)
+    assert less.equilibrium
+    assert less.modes().stable
+    assert np.allclose(sorted([0, *less.modes().eigenvalues.real]), sorted(lin.modes().eigenvalues.real), rtol=1e-9)
+    assert {*less.modes().shape(0)} == {"a", "a_dot", "M_dot", "M_current"}
+    assert "Without 'M', which no other state depends on." in str(less)
+    with pytest.raises(ValueError, match="without: the rate of 'M_dot' depends on 'a', which so cannot be left out"):
+        lin.without("a")
+    with pytest.raises(ValueError, match="without: the output 'both' depends on 'M'"):
+        ph.linearize(geared_arm(), outputs={"both": "a + M"}).without("M")
+    with pytest.raises(KeyError, match="without: there is no state 'N'"):
+        lin.without("N")
+
+
+def test_what_flies_has_as_many_zeros_as_it_can_drift():
+    """Two legs on a free base: 8 places, and 6 speeds of momentum; the dampers of both legs decay."""
+    build = ph.Builder("flyer")
+    build.body("base", joint=ph.free(quaternion=False), mass=3, inertia=(0.1, 0.2, 0.25))
+    for i, (x, y) in enumerate([(0.28, 0.06), (-0.28, -0.06)]):
+        leg = {"mass": 0.2, "com": (0.1, 0, 0), "inertia": (0.001, 0.002, 0.002)}
+        build.body(f"leg{i}", parent="base", at=(x, y, 0), joint=ph.revolute("z", name=f"a{i}", damping=0.02), **leg)
+    modes = ph.linearize(ph.formulate(build.build()).compile(), {"a0": 0.3, "a1": 0.5}).modes()
+    assert (modes.eigenvalues == 0).sum() == 8 + 6
+    assert (modes.eigenvalues.real < -1).sum() == 2

@@ -59,6 +59,8 @@ def test_a_table_of_states_and_modes_is_printed():
     assert lines[0] == "Linear model of 'ur5': 12 states (6 coordinates, 6 speeds)"
     assert lines[1].startswith("The point is no equilibrium: ")
     assert any(line.startswith("States: shoulder_pan, ") for line in lines)
+    assert "The matrices are too large to print: --json has them." in lines
+    assert "see drift" not in done.stdout
     assert any("moves most" in line for line in lines)
 
 
@@ -73,3 +75,18 @@ def test_what_is_wrong_is_said_in_words_of_options(linkage):
         done = run(*words)
         assert done.returncode == 1
         assert done.stderr.startswith(f"polhode: {said}"), done.stderr
+
+
+def test_what_does_not_hold_is_mended_with_options(tmp_path):
+    build = ph.Builder("slide", gravity=(0, 0, 0))
+    build.body("c", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("d", joint=ph.prismatic("y", name="y"), mass=1)
+    build.brake("x_dot", name="brake", active=False)
+    ph.save(build.build(), tmp_path / "slide.toml")
+    done = run(tmp_path / "slide.toml", "--set", "u.x_dot=1", "--active", "brake")
+    assert done.returncode == 1
+    assert "Find a state that does with --set and --guess, or name what holds with --active." in done.stderr
+    done = run(tmp_path / "slide.toml", "--without", "x", "--json")
+    assert json.loads(done.stdout)["states"] == ["y", "x_dot", "y_dot"]
+    done = run(tmp_path / "slide.toml", "--without", "x_dot")
+    assert done.stderr.startswith("polhode: --without: the rate of 'x' depends on 'x_dot'")
