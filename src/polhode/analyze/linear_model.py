@@ -18,6 +18,7 @@ from .modes import Modes, columns, eigen, html_table, modes_of
 from .response import response_of
 from .without import left_out
 
+_LEFT = 1e-3  # of what counts: what rounding leaves of drifts that changes of states do balance
 _STILL = 1e-9  # of its size by gravity or speeds: what counts as no acceleration
 _NOTES = 4  # that are printed
 _DRAWN, _CURVES = 4, 8  # outputs, and curves, that are drawn where nothing is asked for
@@ -84,11 +85,15 @@ class LinearModel:
 
     @property
     def _uneven(self) -> np.ndarray:
-        """Rates of speeds and other states, by those that changes by 1 of every state would cause, at least 1."""
+        """Rates of speeds and other states, by those that changes by 1 of every state would cause, at least 1.
+
+        What no change of states would balance counts as it is: stiff springs do not hold what falls.
+        """
         first = self.sizes[0]
-        size = np.maximum(1.0, np.abs(self.A[first:]).sum(axis=1))
-        found: np.ndarray = np.abs(self.drift[first:]) / size
-        return found
+        A, drift = self.A[first:], self.drift[first:]
+        left: np.ndarray = drift if not A.size else drift + A @ np.linalg.lstsq(A, -drift, rcond=1e-12)[0]
+        size: np.ndarray = np.maximum(1.0, np.abs(A).sum(axis=1))
+        return np.asarray(np.maximum(np.abs(drift) / size, np.abs(left) * _LEFT))
 
     @property
     def _even(self) -> bool:

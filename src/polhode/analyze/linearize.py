@@ -23,6 +23,7 @@ from polhode.equations import Dynamics
 from polhode.equations.inputs import input_names
 from polhode.equations.tangent import Tangent, tangent_of
 from polhode.graph import Expr, free_symbols, substitute
+from polhode.model import TIME
 from polhode.model.errors import closest
 from polhode.model.expression import Symbols, parse
 
@@ -34,6 +35,8 @@ from .operating import Operating, read_point
 from .turns import charts_of
 
 _MOMENT = 1e-5  # how far the fastest coordinate moves in a moment; s, where time counts
+_TIMES = (0.37, 1.21)  # s: other times, which are no parts of periods that people choose
+_ROUNDED = 1e-12  # of the largest entry of A: no change
 _SAME = 1e-2  # of the change that A would have, if it turned with that coordinate
 
 
@@ -111,17 +114,29 @@ def linearize(
 
 
 def _lasts(at: Operating, here: Near, A: np.ndarray, tangent: Tangent) -> bool:
-    """Whether A is the same a moment later, if speeds stay as they are, but for states that nothing depends on."""
+    """Whether A is the same a moment later, if speeds stay as they are, but for states that nothing depends on.
+
+    Where something depends on time, and no constraint moves with it, also at other times: at an extreme it hardly
+    changes for a moment.
+    """
     rate = np.concatenate([here.values["qdot"], np.zeros(here.nu + here.nz)])
-    if not len(A) or not (rate.any() or at.program.timed):
+    timed = at.program.timed or TIME in free_symbols(list(at.inputs.laws.values()))
+    if not len(A) or not (rate.any() or timed):
         return True
-    later = _MOMENT / max(np.abs(rate).max(initial=0), float(at.program.timed))
-    x = at.program.unit(at.program.whole(at.point.x + later * rate))[: len(at.point.x)]
-    moved = replace(at, point=replace(at.point, x=x, t=at.point.t + later))
-    there, _ = Near(moved, tangent, charts_of(moved), here.states).rates([])
+    later = _MOMENT / max(np.abs(rate).max(initial=0), float(timed))
+    moments = [(later, later * rate, _SAME * _MOMENT)]
+    if timed and not (at.rows or at.closed):
+        moments += [(time, 0 * rate, _SAME) for time in _TIMES]
     kept = _felt(A)
-    change = np.abs(there - A)[np.ix_(kept, kept)]
-    return bool((change <= _SAME * _MOMENT * np.abs(A)[np.ix_(kept, kept)].max(initial=0)).all())
+    for time, by, share in moments:
+        x = at.program.unit(at.program.whole(at.point.x + by))[: len(at.point.x)]
+        moved = replace(at, point=replace(at.point, x=x, t=at.point.t + time))
+        there, _ = Near(moved, tangent, charts_of(moved), here.states).rates([])
+        change, size = (np.abs(part)[np.ix_(kept, kept)] for part in (there - A, A))
+        allowed = share * size.max(axis=1, keepdims=True, initial=0) + _ROUNDED * size.max(initial=0)
+        if (change > allowed).any():
+            return False
+    return True
 
 
 def _felt(A: np.ndarray) -> list[int]:

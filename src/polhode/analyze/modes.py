@@ -114,9 +114,9 @@ def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Reference: [Golub, Wilkinson, Ill-conditioned eigensystems and the computation of the Jordan canonical form, 1976].
     """
-    A = np.where(np.abs(A) > _CLEAN * np.abs(A).max(axis=1, keepdims=True, initial=0), A, 0.0)
     d = _balanced(A)
     scaled = A * d / d[:, None]
+    scaled = np.where(np.abs(scaled) > _CLEAN * np.abs(scaled).max(axis=1, keepdims=True, initial=0), scaled, 0.0)
     values, vectors = _staircase(scaled, _ZERO * float(np.linalg.norm(scaled, 2)) if len(A) else 0.0)
     return values, vectors * d[:, None]
 

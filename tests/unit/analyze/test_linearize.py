@@ -237,7 +237,7 @@ def test_a_prescribed_motion_is_followed():
 
 
 def test_a_law_of_time_does_not_last():
-    """sin(t) a: at t = 1 a spring that changes, at t = pi / 2 one that stays for a moment."""
+    """sin(t) a: a spring that changes, also at t = pi / 2, where it stays for a moment."""
     build = ph.Builder("timed", gravity=(0, 0, 0))
     build.body("a", joint=ph.revolute("y", name="a"), mass=1, inertia=(1, 1, 1))
     build.force("a_dot", "-sin(t)*a")
@@ -245,7 +245,7 @@ def test_a_law_of_time_does_not_last():
     lin = ph.linearize(dyn, t=1.0)
     assert np.allclose(lin.A, [[0, 1], [-np.sin(1.0), 0]], rtol=1e-14)
     assert not lin.steady
-    assert ph.linearize(dyn, t=np.pi / 2).steady
+    assert not ph.linearize(dyn, t=np.pi / 2).steady
 
 
 def test_a_brake_that_holds_takes_a_speed():
@@ -631,3 +631,42 @@ def test_what_flies_has_as_many_zeros_as_it_can_drift():
     modes = ph.linearize(ph.formulate(build.build()).compile(), {"a0": 0.3, "a1": 0.5}).modes()
     assert (modes.eigenvalues == 0).sum() == 8 + 6
     assert (modes.eigenvalues.real < -1).sum() == 2
+
+
+def test_modes_do_not_depend_on_units():
+    """x'' = -10 x + 4 n / s, n' = -s x' - n: s is the unit of n alone, l^3 + l^2 + 14 l + 10 = 0."""
+    for unit in (1.0, 1e15):
+        build = ph.Builder("ions", gravity=(0, 0, 0))
+        build.body("a", joint=ph.prismatic("z", name="x"), mass=1)
+        build.state("n", f"-{unit!r}*x_dot - n")
+        build.force("x_dot", ph.symbol("n") * (4.0 / unit))
+        build.potential("5*x**2")
+        found = ph.linearize(ph.formulate(build.build()).compile()).modes().eigenvalues
+        expected = [root for root in np.roots([1, 1, 14, 10]) if root.imag >= 0]
+        assert np.allclose(sorted(found, key=abs), sorted(expected, key=abs), rtol=1e-9)
+
+
+def test_what_falls_with_a_stiff_spring_is_no_equilibrium():
+    build = ph.Builder("rod")
+    for name in ("a", "b"):
+        build.body(name, joint=ph.prismatic("z", name=name), mass=0.01)
+    build.potential("1e8*(a - b)**2/2")
+    lin = ph.linearize(ph.formulate(build.build()).compile())
+    assert not lin.equilibrium
+    assert not lin.steady
+
+
+@pytest.mark.parametrize("t", [0.0, 0.1])
+@pytest.mark.parametrize("own", [False, True])
+def test_what_changes_in_time_is_not_steady(own, t):
+    """Mathieu's equation, which grows, at an extreme of its coefficient too, and beside a much stiffer spring."""
+    build = ph.Builder("Mathieu", gravity=(0, 0, 0))
+    for name, k in (("y", 1), ("x", 1e4)):
+        build.body(name, joint=ph.prismatic("x", name=name), mass=1)
+        build.potential(f"{k}*{name}**2/2")
+    law = "-0.5*cos(2*t)*y"
+    if own:
+        build.force("y_dot", law)
+    lin = ph.linearize(ph.formulate(build.build()).compile(), t=t, tau=None if own else {"y_dot": law})
+    assert not lin.equilibrium
+    assert not lin.steady
