@@ -95,7 +95,9 @@ class Clutch(Slipping):
 class Latch(Commanded):
     """Two markers that are tied as they are where the latch engages, entirely or in part.
 
-    kind : as of a loop; a "distance" is that which they have
+    kind : as of a loop; a "distance" is that which they have. "point" and "hinge" keep the origin of the second marker
+           where it is in the first; that of the first in the second, where the body of the second carries it, as the
+           world does: latch("hand", "world", "point") and latch("world", "hand", "point") both hold the hand
     axis : where one matters, a direction, the same in both markers
     """
 
