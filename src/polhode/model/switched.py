@@ -89,6 +89,8 @@ class Clutch(Slipping):
         yield from Slipping.faults(self)
         if self.ends[0] == self.ends[1]:
             yield f"{self.what}: ties {self.ends[0]!r} to itself, expected two speeds. A brake holds one."
+        if self.ratio == 0:
+            yield f"{self.what}: its ratio is 0, expected more or less than 0. A brake holds {self.ends[0]!r} at 0."
 
 
 @element

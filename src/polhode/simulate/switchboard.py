@@ -402,6 +402,10 @@ class Switchboard:
         if not wished:
             return f"The mode at t = {t:.6g} s cannot be found: {listed(held)} contradict each other."
         others = [name for name in held if name not in wished]
+        if not others and len(wished) == 1:
+            distance = wished[0] in self._latches and len(self._of[self.names.index(wished[0])]) == 1
+            advice = ' A "distance" of 0 has no direction: where markers meet, use kind="point".' if distance else ""
+            return f"{wished[0]!r} cannot be engaged at t = {t:.6g} s: no speeds satisfy it.{advice}"
         beside = f" beside {listed(others)}" if others else " together"
         return (
             f"{listed(wished)} cannot be engaged{beside} at t = {t:.6g} s: no speeds satisfy them all. "

@@ -187,6 +187,7 @@ def test_wrong_usage_is_one_message_too():
     done = run("explode", UR5)
     assert done.returncode == 2
     assert "No such command 'explode'" in done.stderr
+    assert "Did you mean 'linearize'? See polhode --help." in run("linearise").stderr
     assert "error" in json.loads(run("info", "--json").stdout)
 
 

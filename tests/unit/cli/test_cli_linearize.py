@@ -73,3 +73,9 @@ def test_what_is_wrong_is_said_in_words_of_options(linkage):
         done = run(*words)
         assert done.returncode == 1
         assert done.stderr.startswith(f"polhode: {said}"), done.stderr
+
+
+def test_names_of_what_holds_are_given_one_by_one(linkage):
+    done = run(linkage, "--p", "m=2", "--active", "close,brake")
+    assert done.returncode == 1
+    assert "Repeat the option for several: --active 'close' --active 'brake'." in done.stderr
