@@ -244,6 +244,14 @@ class Shaken:
             return min(gap, 0.0), 0.0
         return gap, [rate, *(slip if word == "sticks" else ())]
 
+    def carries(self, a, b):
+        """Whether the body of marker a carries that of marker b."""
+        parent = {body.name: body.parent for body in self.dyn.equations.model.bodies}
+        at, end = ({m.name: m.body for m in self.dyn.equations.model.markers}[name] for name in (a, b))
+        while end in parent and end != at:
+            end = parent[end]
+        return end == at
+
     def of_markers(self, part, kind):
         """Loops that meet, and latches that keep what they had, of points and their distance."""
         a, b = part.ends
@@ -253,7 +261,8 @@ class Shaken:
         if part.kind == "distance":
             length = np.linalg.norm(d)
             return length - self.tied.setdefault(part.name, length), v @ d / length
-        R, w = self.dyn.pose(a)(self.sim.q)[:3, :3], self.dyn.velocity(a)(self.sim.q, self.sim.u)[:3]
+        turning = b if part.kind == "point" and self.carries(b, a) else a
+        R, w = self.dyn.pose(turning)(self.sim.q)[:3, :3], self.dyn.velocity(turning)(self.sim.q, self.sim.u)[:3]
         rows = {"point": slice(0, 3), "axis": slice(0, 2), "plane": slice(2, 3)}[part.kind]
         d, v = (R.T @ d)[rows], (R.T @ (v - np.cross(w, d)))[rows]
         return d - self.tied.setdefault(part.name, d), v

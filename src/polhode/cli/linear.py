@@ -66,6 +66,11 @@ def linearize(
     equations, whole = source.equations()
     dynamics = equations.compile()
     require_values(dynamics)
+    for name in active or []:
+        known = [c.name for c in whole.switchable]
+        if name not in known and "," in name:
+            each = " ".join(f"--active {part.strip()!r}" for part in name.split(","))
+            raise ValueError(f"--active: {name!r} is no constraint. Repeat the option for several: {each}.")
     q, u, z = initial(settings or [], equations, "--set", "quz")
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
     begin = beginning(whole, keyframe)

@@ -43,7 +43,8 @@ def main() -> NoReturn:
         sys.exit(130)
     except USAGE as error:
         text = str(cast(Any, error).format_message())  # the help itself where nothing was asked
-        _fail(text if "\n" in text else text.rstrip(".") + ". See polhode --help.", [], 2)
+        ended = text if text.endswith(("?", ".")) else f"{text}."
+        _fail(text if "\n" in text else f"{ended} See polhode --help.", [], 2)
     except (ValueError, TypeError, KeyError, OSError, MemoryError, ModuleNotFoundError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         _fail(for_shell(text), [for_shell(fault) for fault in getattr(error, "faults", [])], 1)

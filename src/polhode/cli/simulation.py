@@ -61,7 +61,10 @@ def forces(settings: Sequence[str], where: str = "--tau", plain: bool = False) -
         if plain and not equals:
             text = name
         elif not equals or not name:
-            raise ValueError(f'{where}: {setting!r}, expected "{"NAME" if plain else "SPEED"}=EXPRESSION".')
+            of = "" if plain else ", of a speed or an actuator"
+            raise ValueError(f'{where}: {setting!r}, expected "NAME=EXPRESSION"{of}.')
+        if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
+            raise ValueError(f"{where}: {name} is {text}, expected a finite number or an expression.")
         found[name] = text
     return found
 

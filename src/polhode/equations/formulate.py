@@ -11,7 +11,7 @@ from polhode.formulations.projection import projected
 from polhode.formulations.quasicoordinate import find_limbs
 from polhode.graph import free_symbols
 from polhode.kinematics import Motion, derive, generalised
-from polhode.model import Model
+from polhode.model import Builder, Model
 from polhode.model.errors import closest
 
 from .equations import Equations
@@ -57,6 +57,8 @@ def formulate(
     "kane" puts the speeds in the velocities, and is the shortest to read; the others are
     projected: M' = G^T M G with v = G u + g.
     """
+    if isinstance(model, Builder):
+        raise TypeError(f"formulate takes a Model, found the builder {model.name!r:.60}. Give build.build().")
     if not isinstance(model, Model):
         raise TypeError(f"formulate takes a Model, found {model!r:.60}. Build one with Builder or read one with load.")
     if method is None and limbs is not None:

@@ -34,7 +34,8 @@ def load(
     if passive not in (True, False, None):
         raise ValueError(f"passive={passive!r}: expected True, False or None.")
     if limits not in ("stop", "ignore", None):
-        near = f" {closest(limits, ('stop', 'ignore'))}" if isinstance(limits, str) else ""
+        near = closest(limits, ("stop", "ignore")) if isinstance(limits, str) else ""
+        near = f" {near}" if near.startswith("Did") else ""  # the others are named already
         raise ValueError(f'limits={limits!r:.60}: expected "stop" or "ignore".{near}')
     if actuators not in (True, False):
         raise ValueError(f"actuators={actuators!r:.60}: expected True or False.")

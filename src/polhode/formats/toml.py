@@ -113,10 +113,12 @@ class _Reader(Values):
         self._variables(build, states, actuators, _names(motors), _turning(motors))
         self._defined(data, "definitions")
         self._defined(data, "reliefs", ("x", "y"))
+        before = len(self.faults.found)
         for kind in ELEMENTS.values():
             for table in self._tables(data, kind.table):
                 with self.faults.caught(), ours(titled(kind.table)):
                     read_element(kind, table, self, build)
+        missing = len(self.faults.found) > before
         for i, table in enumerate(self._tables(data, "switch")):
             with self.faults.caught(), ours(f"Switch number {i + 1}"):
                 build.switches.append(read_switch(table, self, f"Switch number {i + 1}"))
@@ -127,7 +129,9 @@ class _Reader(Values):
         if not self.complete:  # what refers to a joint that was not read is not a fault of its own
             build.forces = [part for part in build.forces if not _about_joints(part)]
             build.constraints = [part for part in build.constraints if not _about_joints(part)]
-            build.short, build.switches = [], []
+            build.short, build.keyframes = [], []
+        if not self.complete or missing:  # nor is what refers to a constraint that was not
+            build.switches = []
         with self.faults.caught(), ours(what):
             made = build.build()
         self.faults.raise_any()

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from polhode.graph import Expr, Matrix, as_expr, cross, diff, matrix, op_counts, sqrt, substitute, symbol, vector, zeros
 from polhode.model import Contact, KnifeEdge, Latch, Loop, Rolling
 
-from .constraints import Constraints, across_of, captured_length, captured_turn
+from .constraints import Constraints, across_of, captured_length, captured_turn, ties_first
 from .touch import along_relief, at_place, relief_of, upward
 from .tree import Kinematics
 
@@ -182,7 +182,9 @@ def _seen(kin: Kinematics, marker: str, shared: set[int]) -> Seen:
 def _loop(kin: Kinematics, loop: Loop | Latch) -> Iterator[tuple[str, Row]]:
     A, B = _both(kin, *loop.ends)
     kind, D, apart = loop.kind, B.p - A.p, B.v - A.v
-    moves, turns = _squares(A.velocities, B.velocities, A.swept(D)), _squares(A.turns, B.turns)
+    first = ties_first(kin, loop)
+    moves = _squares(A.velocities, B.velocities, (B if first else A).swept(D))
+    turns = _squares(A.turns, B.turns)
     across = list(zip("xy", across_of(loop.axis), strict=True))
     latched = isinstance(loop, Latch) and kind in ("point", "hinge", "weld")
     if kind in ("point", "hinge", "weld") and not latched:
@@ -191,13 +193,17 @@ def _loop(kin: Kinematics, loop: Loop | Latch) -> Iterator[tuple[str, Row]]:
             yield label, Row([Action(A, e=-own.R[:, k]), Action(B, e=own.R[:, k])], moves)
     elif kind in ("axis", "cylinder", "slider", "plane") or latched:
         named = [("", loop.axis)] if kind == "plane" else [(f"off {label}", across) for label, across in across]
-        if latched:  # the way from a to b turns with a
+        if latched:  # the way from a to b turns with a, or with b
             named = [(label, vector([int(j == k) for j in range(3)])) for k, label in enumerate("xyz")]
         for label, direction in named:
-            f = A.R @ direction
-            f_dot = cross(A.w, f)
+            carrier = B if first else A
+            f = carrier.R @ direction
+            f_dot = cross(carrier.w, f)
             moment, moment_dot = cross(f, D), cross(f_dot, D) + cross(f, apart)
-            yield label, Row([Action(A, moment, -f, moment_dot, -f_dot), Action(B, e=f, e_dot=f_dot)], moves)
+            if first:
+                yield label, Row([Action(A, e=-f, e_dot=-f_dot), Action(B, moment, f, moment_dot, f_dot)], moves)
+            else:
+                yield label, Row([Action(A, moment, -f, moment_dot, -f_dot), Action(B, e=f, e_dot=f_dot)], moves)
     elif kind == "distance":
         length = loop.length if isinstance(loop, Loop) else captured_length(loop)
         e, e_dot = D / length, apart / length

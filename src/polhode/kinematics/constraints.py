@@ -243,12 +243,14 @@ def loop_rows(kin: Kinematics, loop: Loop | Latch, turned: Matrix | None = None)
     since = R if turned is None else turned.T @ R
     length = loop.length if isinstance(loop, Loop) else captured_length(loop)
     across = list(zip("xy", across_of(loop.axis), strict=True))
-    moves, turns = vector([*V_A.v, *V_B.v, *cross(V_A.w, d)]), vector([*V_A.w, *V_B.w])
+    first = ties_first(kin, loop)
+    swept = cross(V_B.w, R.T @ d) if first else cross(V_A.w, d)
+    moves, turns = vector([*V_A.v, *V_B.v, *swept]), vector([*V_A.w, *V_B.w])
     rows: list[Row] = []
     if kind in ("point", "hinge", "weld"):
         _, own = kin.frame(kin.carrier_of_both(*loop.ends))
-        # in the axes of the body, as both poses are in its link; what is latched turns with a
-        apart = own.R.T @ (B.p - A.p) if isinstance(loop, Loop) else d
+        # in the axes of the body, as both poses are in its link; what is latched turns with a, or with b
+        apart = own.R.T @ (B.p - A.p) if isinstance(loop, Loop) else R.T @ d if first else d
         rows += [Row(label, e, None, moves) for label, e in zip(_XYZ, apart, strict=True)]
     elif kind in ("axis", "cylinder", "slider"):
         rows += [Row(f"off {label}", v @ d, None, moves) for label, v in across]
@@ -270,6 +272,18 @@ def apart(kin: Kinematics, a: str, b: str) -> tuple[Matrix, Matrix, Matrix]:
     (A, V_A), (B, V_B) = _apart(kin, a, b)
     d = A.R.T @ (B.p - A.p)
     return d, A.R.T @ B.R, vector([*V_A.v, *V_B.v, *cross(V_A.w, d)])
+
+
+def ties_first(kin: Kinematics, loop: Loop | Latch) -> bool:
+    """Whether a latch of points keeps the origin of its first marker where it is in the axes of the second.
+
+    It does where the second is on a body that carries the first, or on the world: the origin of the second may be what
+    the first turns about, and to keep that one would restrict nothing. Others keep the origin of the second.
+    """
+    if not isinstance(loop, Latch) or loop.kind not in ("point", "hinge"):
+        return False
+    i, j = (kin.frame(end)[0] for end in loop.ends)
+    return i != j and (j < 0 or j in kin.ancestors(i))
 
 
 def captured_length(latch: Latch) -> Expr:

@@ -26,6 +26,7 @@ from .switches import when as switch_when
 GRAVITY = (0, 0, -9.81)
 _ELSEWHERE = {  # what is part of another call
     "damper": "Give a joint its damping=, or make it a spring: build.spring(a, b, stiffness=0, length=0, damping=...).",
+    "law": "A coordinate that follows a law of time: build.prescribe(coordinate, value).",
     "joint": "Give it with its body: build.body(name, joint=revolute(...), mass=...).",
 }
 
@@ -65,6 +66,9 @@ class Builder:
         self.keyframes: list[Keyframe] = []
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
+
+    def __repr__(self) -> str:
+        return f"the builder {self.name!r:.20}: call build.build()"
 
     def body(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from polhode.graph import free_symbols
@@ -54,6 +55,22 @@ def check_names(model: Model, faults: Faults) -> None:
             )
     if TIME.value in kinds["Variable"]:
         faults.add("Variable 't': that name belongs to time. Rename the coordinate, speed or state.")
+
+
+def check_controls(model: Model, faults: Faults) -> None:
+    """Note a force of an actuator that has a parameter almost of the name of its control, which is used nowhere."""
+    used = free_symbols(model.laws())
+    parameters = {*model.parameters}
+    for actuator in model.actuators:
+        if actuator.force is None or actuator.control in used:
+            continue
+        control = str(actuator.control.value)
+        own = sorted(str(s.value) for s in free_symbols(actuator.force) & parameters)
+        if close := get_close_matches(control, own, 1, 0.8):
+            faults.add(
+                f"{actuator.what}: its force has the parameter {close[0]!r}, and nothing has its control. "
+                f"Did you mean {control!r}?"
+            )
 
 
 def depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:

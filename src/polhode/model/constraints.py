@@ -112,6 +112,8 @@ class Gear(Constraint):
     def faults(self) -> Iterator[str]:
         yield from Constraint.faults(self)
         yield from _repeated(self, self.ends)
+        if self.ratio == 0:
+            yield f"{self.what}: its ratio is 0, expected more or less than 0. A lock or a brake holds a speed at 0."
 
     def stands_for(self) -> Constraint:
         a, b = map(symbol, self.ends)

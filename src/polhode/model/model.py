@@ -11,7 +11,7 @@ from polhode.graph import Expr, Matrix, free_symbols, symbol
 from polhode.spatial import Pose
 
 from .body import WORLD, Body, Marker
-from .checks import check_inertias, check_names, check_references, check_switches, depth_first
+from .checks import check_controls, check_inertias, check_names, check_references, check_switches, depth_first
 from .constraints import Coupling
 from .dependence import check_symbols
 from .drives import Actuator
@@ -73,6 +73,7 @@ class Model:
         check_switches(self, faults)
         faults.raise_any()
         check_symbols(self, faults)
+        check_controls(self, faults)
         check_keyframes(self, faults)
         faults.raise_any()
 

@@ -67,7 +67,7 @@ class Stage:
         x, back = self.efficiency.number, self.back.number
         if x is not None and not 0 <= x <= 1:
             yield f"{what}: efficiency is {x:g}, expected a number from 0 to 1."
-        if back is not None and back > 1:
+        elif back is not None and back > 1:
             yield f"{what}: efficiency_back is {back:g}, expected 1 or less."
         if self.stiffness is None and (self.play != 0 or self.loss != 0):
             yield f"{what}: has play or loss but no stiffness, so it does not yield. Give stiffness=."

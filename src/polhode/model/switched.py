@@ -89,13 +89,17 @@ class Clutch(Slipping):
         yield from Slipping.faults(self)
         if self.ends[0] == self.ends[1]:
             yield f"{self.what}: ties {self.ends[0]!r} to itself, expected two speeds. A brake holds one."
+        if self.ratio == 0:
+            yield f"{self.what}: its ratio is 0, expected more or less than 0. A brake holds {self.ends[0]!r} at 0."
 
 
 @element
 class Latch(Commanded):
     """Two markers that are tied as they are where the latch engages, entirely or in part.
 
-    kind : as of a loop; a "distance" is that which they have
+    kind : as of a loop; a "distance" is that which they have. "point" and "hinge" keep the origin of the second marker
+           where it is in the first; that of the first in the second, where the body of the second carries it, as the
+           world does: latch("hand", "world", "point") and latch("world", "hand", "point") both hold the hand
     axis : where one matters, a direction, the same in both markers
     """
 

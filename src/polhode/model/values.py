@@ -143,6 +143,10 @@ def inertia(value: Any, what: str) -> Matrix:
     if len(found) in (3, 6) and not any(isinstance(e, Iterable) and not isinstance(e, str) for e in found):
         e = [*entries(found, len(found), what), 0, 0, 0]
         return as_matrix([[e[0], e[3], e[4]], [e[3], e[1], e[5]], [e[4], e[5], e[2]]])
+    if len(found) != 3:
+        raise fault(
+            f"{what} has {len(found)} entries, expected 3 principal moments, 6 entries xx yy zz xy xz yz, or 3 x 3."
+        )
     return _symmetric(square(found, 3, what), what)
 
 

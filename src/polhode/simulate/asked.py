@@ -10,7 +10,7 @@ import numpy as np
 
 from polhode.equations import Dynamics, Equations
 from polhode.kernels.loop import METHODS, Method
-from polhode.model import Model
+from polhode.model import Builder, Model
 from polhode.model.errors import closest
 
 MOST = 100_000_000  # outputs
@@ -26,6 +26,11 @@ def movable(dynamics: Any, verb: str) -> Dynamics:
         found = f"the model {dynamics.name!r:.60}" if isinstance(dynamics, Model) else f"{dynamics!r:.60}"
         if isinstance(dynamics, Equations):
             raise TypeError(f"{verb} takes a Dynamics, found Equations. Compile them: equations.compile().")
+        if isinstance(dynamics, Builder):
+            raise TypeError(
+                f"{verb} takes a Dynamics, found the builder {dynamics.name!r:.60}. Make one with "
+                "formulate(build.build()).compile()."
+            )
         raise TypeError(f"{verb} takes a Dynamics, found {found}. Make one with formulate(model).compile().")
     if not len(dynamics.equations.q):
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
@@ -126,7 +131,8 @@ def values_of(
             expected = forms or "numbers, in an array or by name"
             raise TypeError(f"{what} is {given!r:.60}, expected {expected}.") from None
         if found.shape != (len(names),):
-            raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {', '.join(names[:8])}.")
+            which = ", ".join(names[:8]) or "there are none"
+            raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {which}.")
     if not np.isfinite(found).all():
         bad = names[int(np.argmin(np.isfinite(found)))]
         raise ValueError(f"{what}: {bad!r} is NaN or infinite, expected a number.")

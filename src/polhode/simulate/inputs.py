@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -14,9 +14,9 @@ import numpy as np
 from polhode.equations import Equations
 from polhode.equations.inputs import input_names
 from polhode.equations.program import Program
-from polhode.graph import Expr, free_symbols, substitute
+from polhode.graph import Expr, free_symbols, substitute, symbol
 from polhode.kernels.machine import CONTROL, Machine
-from polhode.model.errors import closest
+from polhode.model.errors import closest, listed
 from polhode.model.expression import Symbols, parse
 
 from .asked import values_of
@@ -219,27 +219,39 @@ def _read_controls(controls: Any, eq: Equations, found: Inputs) -> None:
     for key in controls:
         if str(key) not in found.names[nu:]:
             raise KeyError(f"controls: there is no actuator {str(key)!r}. {closest(str(key), found.names[nu:])}")
-    _read_mapping(controls, eq, found)
+    _read_mapping(controls, eq, found, "controls")
 
 
-def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs) -> None:
+def absent(name: str, kind: str, known: Sequence[str], eq: Equations) -> str:
+    """Say that a name is no input of the equations: a speed of the model that follows from others has them instead."""
+    dependent = eq.kinematics.quasi.get(symbol(name))
+    if dependent is None:
+        return f"there is no {kind} {name!r}. {closest(name, known)}"
+    on = [str(u) for u in eq.u if u in free_symbols(dependent)]
+    return (
+        f"{name!r} is no speed of these equations, in which it follows from {listed(on) or 'time'}. Give the forces on "
+        f"{listed(on) or 'others'} instead, or declare one with build.force, or use formulate(..., embed=False)."
+    )
+
+
+def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs, what: str = "tau") -> None:
     quasi = eq.kinematics.quasi  # speeds of the model that follow from q and u
     known = (*eq.q, *eq.u, *eq.z, eq.t, *eq.parameters, *quasi)
     for key, value in tau.items():
         name = str(key)
         if name not in found.names:
             kind = "speed or actuator" if len(eq.controls) else "speed"
-            raise KeyError(f"tau: there is no {kind} {name!r}. {closest(name, found.names)}")
+            raise KeyError(f"tau: {absent(name, kind, found.names, eq)}")
         place = found.names.index(name)
-        law = parse(value, Symbols(), f"tau of {name!r}") if isinstance(value, str) else value
+        law = parse(value, Symbols(), f"{what} of {name!r}") if isinstance(value, str) else value
         if isinstance(law, Expr):
             if unknown := sorted(str(s) for s in free_symbols(law).difference(known)):
                 raise ValueError(
-                    f"tau of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
+                    f"{what} of {name!r} has {unknown[0]!r}, expected coordinates, speeds, states, t and parameters of "
                     f"the model, or a number in its place. {closest(unknown[0], map(str, known))}"
                 )
             found.laws[found.symbols[place]] = substitute(law, quasi)
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:
-            raise ValueError(f"tau of {name!r} is {value!r:.60}, expected a number, an expression or text.")
+            raise ValueError(f"{what} of {name!r} is {value!r:.60}, expected a number, an expression or text.")

@@ -93,7 +93,10 @@ def step_cost(
     q: Any = None, u: Any = None, tau: Any = None, p: Any = None, over: Any = None, most: int = 64, repeats: int = 2000,
 ) -> StepCosts:  # fmt: skip
     """Measure steps and switches in every mode, or in one: see `StepCosts`."""
-    automaton = Automaton(dynamics, over, most)
+    try:
+        automaton = Automaton(dynamics, over, most)
+    except (KeyError, TypeError, ValueError) as error:  # which name what they refused
+        raise type(error)(f"step_cost{error.args[0].removeprefix('automaton')}") from None
     chosen = [m for m in automaton.modes if mode is None or all(m.words.get(k) == w for k, w in mode.items())]
     if not chosen:
         known = {name: sorted({m.words[name] for m in automaton.modes}) for name in automaton.modes[0].words}

@@ -31,7 +31,7 @@ from polhode.kernels.mode import (
 )
 from polhode.kernels.switch import REFUSED, adopt, resolve
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
-from polhode.model import Rope, Stop
+from polhode.model import Latch, Rope, Stop
 from polhode.model.errors import listed
 from polhode.trajectory.events import OPEN, RELEASED, Event
 from polhode.trajectory.pictures import coordinate_units
@@ -40,6 +40,7 @@ from .switches import At, When, guards_of
 
 GUARDED = ("sign", "guard", "guard_rate")  # what is known of each guard: its sign before, its value and rate now
 BEYOND = 1e-6  # of the size that a row is measured by: what is further beyond a bound is refused
+IDLE = 1e-9  # of the sizes that the coefficients of a row could have: what is less is rounding
 _WORDS = {CLOSED: "closes", OPENED: "opens", SLIPPED: "slips", STUCK: "sticks", COMMAND: "command", START: "start"}
 
 
@@ -83,6 +84,7 @@ class Switchboard:
         kind = self.rows.view("kind")
         self._bouncing = {n for n, rows in zip(self.names, self._of, strict=True) if kind[rows[0]] == UNILATERAL}
         model = program.equations.model
+        self._latches = {c.name for c in model.candidates if isinstance(c, Latch)}
         self._stops = {c.name: c for c in model.candidates if isinstance(c, Stop)}
 
     # when
@@ -285,13 +287,15 @@ class Switchboard:
         if first:
             always = set(self.program.equations.constraints.names) - owners
             changed = [name for name in changed if mode[name] not in (OPEN, RELEASED) and name not in always]
-        self._write(t, changed, why, mode, impulses, (state, self.x.copy()))
+        idle = self._idle(t, [name for name in changed if mode[name] == "engaged" != before.get(name)])
+        self._write(t, changed, why, mode, impulses, (state, self.x.copy()), idle)
 
     def _write(
         self, t: float, changed: list[str], why: str, mode: dict[str, str], impulses: dict[str, float],
-        states: tuple[np.ndarray, np.ndarray] | None = None,
+        states: tuple[np.ndarray, np.ndarray] | None = None, idle: str = "",
     ) -> None:  # fmt: skip
         board, several = self.rows, self.rows.places[0]["several"]
+        notes = ["several modes are consistent, this one has the most that hold"] * bool(several) + [idle] * bool(idle)
         rest = float(board.view("rest")[0])
         self.events.append(
             Event(
@@ -305,9 +309,20 @@ class Switchboard:
                 rest=rest if rest > t else None,
                 rows=self._rows(),
                 states=states,
-                note="several modes are consistent, this one has the most that hold" if several else "",
+                note="; ".join(notes),
             )
         )
+
+    def _idle(self, t: float, names: Sequence[str]) -> str:
+        """Say which latches of these restrict no speed where they are, be they engaged: their rows of J are 0."""
+        names = [name for name in names if name in self._latches]
+        if not names:
+            return ""
+        program = self.program
+        _, J, E, _ = program.assembled(float(t), self.x, program.completed(self.machine.p), positions=False)
+        rows = {name: self._of[self.names.index(name)] for name in names}
+        free = [name for name, k in rows.items() if np.abs(J[k]).max(initial=0.0) <= IDLE * E[k].max(initial=0.0)]
+        return f"{listed(free)} restrict{'s' * (len(free) == 1)} nothing here" if free else ""
 
     def _touched(self, t: float, impulses: dict[str, float], mode: dict[str, str]) -> tuple[str, ...]:
         """What was struck and is open, but does not leave with a speed."""
@@ -387,6 +402,10 @@ class Switchboard:
         if not wished:
             return f"The mode at t = {t:.6g} s cannot be found: {listed(held)} contradict each other."
         others = [name for name in held if name not in wished]
+        if not others and len(wished) == 1:
+            distance = wished[0] in self._latches and len(self._of[self.names.index(wished[0])]) == 1
+            advice = ' A "distance" of 0 has no direction: where markers meet, use kind="point".' if distance else ""
+            return f"{wished[0]!r} cannot be engaged at t = {t:.6g} s: no speeds satisfy it.{advice}"
         beside = f" beside {listed(others)}" if others else " together"
         return (
             f"{listed(wished)} cannot be engaged{beside} at t = {t:.6g} s: no speeds satisfy them all. "

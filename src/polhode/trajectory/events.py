@@ -106,6 +106,12 @@ class Events(tuple[Event, ...]):
 
     __repr__ = __str__
 
+    def __getitem__(self, place: Any) -> Any:
+        try:
+            return super().__getitem__(place)
+        except IndexError:
+            raise IndexError(f"There is no event {place}: the run has {len(self)}, counted from 0.") from None
+
     @property
     def times(self) -> np.ndarray:
         """When they happened, (k,)."""

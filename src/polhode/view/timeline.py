@@ -23,7 +23,7 @@ MOST_BANDS = 10  # in one strip
 _NARROW = 0.012  # of the width: closer labels would cover each other
 _WORD = 0.062  # inches, that a letter takes
 _TALL = 0.028  # of the height of a panel, that a letter of an event takes
-MANY = 8  # events, beyond which each word is said once
+MANY = 12  # words that have room, beyond which each is said once
 
 
 def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labelled: bool) -> None:
@@ -37,8 +37,10 @@ def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labe
     span, last = float(t[-1] - t[0]) or 1.0, -float("inf")
     words: dict[float, str] = {}
     for time, text in events if labelled else ():
-        if (time - last) / span >= 2 * _NARROW and (len(events) <= MANY or text not in words.values()):
+        if (time - last) / span >= 2 * _NARROW:
             words[time], last = text, time
+    if len(words) > MANY:
+        words = _first_of_each(events, 2 * _NARROW * span)
     if words:
         share = min(0.5, 0.05 + _TALL * max(len(_short(text)) for text in words.values()))
         low, high = ax.get_ylim()
@@ -49,6 +51,16 @@ def draw_lines(ax: Any, t: np.ndarray, events: Sequence[tuple[float, str]], labe
             time, 0.985, f" {_short(text)}", transform=ax.get_xaxis_transform(), rotation=90, ha=side, va="top",
             fontsize=6, color="#7a848f", parse_math=False, zorder=0.95, clip_on=True,
         )  # fmt: skip
+
+
+def _first_of_each(events: Sequence[tuple[float, str]], room: float) -> dict[float, str]:
+    """Each word once, by the time of an event that has room for it."""
+    found: dict[float, str] = {}
+    last = -float("inf")
+    for time, text in events:
+        if time - last >= room and text not in found.values():
+            found[time], last = text, time
+    return found
 
 
 def draw_bands(ax: Any, t: np.ndarray, bands: Bands, wide: float, first: bool = True, last: bool = True) -> None:

@@ -142,7 +142,7 @@ def test_eval_knows_the_states(tmp_path):
 
 WRONG = [
     (["info", "nowhere.urdf"], "no such file"),
-    (["derive", UR5, "--method", "magic"], "'magic' is unknown"),
+    (["derive", UR5, "--method", "magic"], "There is no method 'magic'"),
     (["derive", UR5, "--to", "word"], "expected one of text, latex"),
     (["derive", UR5, "--to", "c", "--p", "m=1"], "'m' is no parameter"),
     (["eval", UR5, "--q", "1,2", "--u", "0,0,0,0,0,0"], "2 numbers for 6 coordinates"),
@@ -187,6 +187,7 @@ def test_wrong_usage_is_one_message_too():
     done = run("explode", UR5)
     assert done.returncode == 2
     assert "No such command 'explode'" in done.stderr
+    assert "Did you mean 'linearize'? See polhode --help." in run("linearise").stderr
     assert "error" in json.loads(run("info", "--json").stdout)
 
 

@@ -90,3 +90,9 @@ def test_what_does_not_hold_is_mended_with_options(tmp_path):
     assert json.loads(done.stdout)["states"] == ["y", "x_dot", "y_dot"]
     done = run(tmp_path / "slide.toml", "--without", "x_dot")
     assert done.stderr.startswith("polhode: --without: the rate of 'x' depends on 'x_dot'")
+
+
+def test_names_of_what_holds_are_given_one_by_one(linkage):
+    done = run(linkage, "--p", "m=2", "--active", "close,brake")
+    assert done.returncode == 1
+    assert "Repeat the option for several: --active 'close' --active 'brake'." in done.stderr

@@ -84,7 +84,9 @@ def test_a_force_law(slider):
     [
         (("--set", "q.c=1"), "there is no variable 'q.c'"),
         (("--set", "a"), "expected NAME=NUMBER"),
-        (("--tau", "a_dot"), 'expected "SPEED=EXPRESSION"'),
+        (("--tau", "a_dot"), 'expected "NAME=EXPRESSION", of a speed or an actuator.'),
+        (("--tau", "a_dot=nan"), "--tau: a_dot is nan, expected a finite number"),
+        (("--limits", "foo"), '--limits \'foo\': expected "stop" or "ignore".\n'),
         (("--tau", "a_dot=__import__('os')"), "--tau of 'a_dot'"),
         (("--tau", "w=1"), "there is no speed 'w'"),
         (("--integrator", "rk9"), "'rk9' is unknown"),

@@ -187,3 +187,22 @@ def test_other_words_for_limits_are_refused(tmp_path):
         ph.load(path, limits="ignor")
     with pytest.raises(ValueError, match="limits=False: expected"):
         ph.load(path, limits=False)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("capacity = 1.2", 'capacity = "4 Nm"', "capacity is '4 Nm'"),
+        ("friction = 0.1", 'friction = "x y"', "friction is 'x y'"),
+        ("ratio = 10", "ratio = 10\nefficiency = 80", "efficiency is 80, expected a number from 0 to 1."),
+    ],
+)
+def test_what_follows_from_a_fault_is_none(was, now, said):
+    more = '\n[[switch]]\nat = 1\nengage = "clutch"\n[[keyframe]]\nname = "home"\nq = { p = 0.2 }\n'
+    motor = '[[motor]]\nname = "M"\nratio = 10\ndrives = { left-q = 1 }\n'
+    text = WHEELS + more + motor
+    assert read_toml(text).keyframes
+    with pytest.raises(ModelError) as caught:
+        read_toml(text.replace(was, now))
+    (fault,) = caught.value.faults
+    assert said in fault

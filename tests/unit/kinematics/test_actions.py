@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.graph import free_symbols
 from polhode.kinematics import constrain, derive
 from polhode.kinematics.actions import _rows, _written
+from polhode.kinematics.candidates import candidates
 from polhode.model.constraints import LOOPS
 
 
@@ -34,15 +36,32 @@ def test_actions_are_the_slopes_of_the_rows(kind, carried):
     else:
         more = {"length": 0.7} if kind == "distance" else {}
         build.loop("A", "B", kind, axis=(1, 2, 2), **more)
-    held = constrain(derive(build.build()))
+    _compare(constrain(derive(build.build())))
+
+
+@pytest.mark.parametrize("kind", ["point", "hinge", "weld", "axis"])
+@pytest.mark.parametrize("ends", [("tip", "c"), ("c", "tip"), ("tip", "post"), ("post", "tip")])
+def test_actions_of_latches_are_the_slopes_of_their_rows(kind, ends):
+    """Also where one body carries the other, which decides the axes that a point is held in."""
+    build = ph.Builder("tree")
+    build.body("c", joint=ph.spherical(quaternion=True), at=(1, 0, 0), mass=1, inertia=(1, 1.2, 1.5))
+    build.body("d", parent="c", joint=ph.screw("y", pitch=0.2), at=(0, 0.4, 0), rpy=(0, 0.5, 0), mass=1)
+    build.body("e", parent="d", joint=ph.prismatic((1, 0, 1)), mass=1)
+    build.marker("tip", body="e", at=(0.1, 0.3, -0.2), rpy=(-0.3, 0.2, 0.7))
+    build.marker("post", body="world", at=(0.5, 0.2, 0.1), rpy=(0.1, 0.2, 0.3))
+    build.latch(*ends, kind, axis=(1, 2, 2))
+    _compare(candidates(derive(build.build())).rows)
+
+
+def _compare(held):
     rows = dict(_rows(held.kinematics, set(held.names)))
     assert set(rows) == set(held.labels)
     n = len(held.kinematics.u)
     written = [(*_written(rows[label].actions, n), rows[label].sizes) for label in held.labels]
     draw = random.Random(3)
-    names = {*held.kinematics.q, *held.kinematics.u}
+    names = {*held.kinematics.q, *held.kinematics.u, *free_symbols([*held.psi, *held.gamma])}
     for _ in range(3):
-        values = {s: draw.uniform(-1, 1) for s in names}
+        values = {s: draw.uniform(-1, 1) for s in sorted(names, key=str)}
         turn = [s for s in names if str(s.value).startswith("c_q")]
         size = sum(values[s] ** 2 for s in turn) ** 0.5
         values |= {s: values[s] / size for s in turn}

@@ -159,3 +159,67 @@ def test_commands_that_change_nothing_are_no_events_and_switches_are():
     assert len(sim.events) == 1
     traj = ph.simulate(dynamics, t_end=0.2, switches=[ph.at(0.1, engage="brake")])
     assert [str(event).partition(", ")[2] for event in traj.events[1:]] == ["at 0.1 s: nothing changes"]
+
+
+@pytest.mark.parametrize("call", ["gear", "clutch"])
+def test_a_ratio_of_0_is_refused(call):
+    build = arm()
+    with pytest.raises(ph.ModelError, match="'mesh': its ratio is 0, expected more or less than 0"):
+        getattr(build, call)("j_dot", "k_dot", ratio=0, name="mesh")
+
+
+def test_a_control_that_is_written_wrongly_is_no_parameter():
+    build = arm()
+    build.actuator("jet", {"j_dot": 1}, force="10*jet_contrl")
+    with pytest.raises(ph.ModelError, match="'jet_contrl', and nothing has its control"):
+        build.build()
+    build.force("k_dot", "2*jet_control")  # used elsewhere: then it is a parameter
+    assert "jet_contrl" in map(str, build.build().parameters)
+
+
+@pytest.mark.parametrize("call", [ph.formulate, ph.simulate, ph.linearize, ph.check, ph.assemble])
+def test_a_builder_is_no_model_yet(call):
+    with pytest.raises(TypeError, match=rf"{call.__name__} takes .*, found the builder 'arm'.*build\.build\(\)"):
+        call(arm(), **({"t_end": 1} if call is ph.simulate else {}))
+
+
+def test_a_law_is_a_prescribed_coordinate():
+    with pytest.raises(AttributeError, match=r"no 'law'.*build\.prescribe\("):
+        arm().law("j", "t")
+
+
+def test_an_inertia_of_two_entries_says_all_that_is_allowed():
+    with pytest.raises(ph.ModelError, match="inertia has 2 entries, expected 3 principal moments, 6 entries"):
+        arm().body("foot", joint=ph.revolute("y"), mass=1, inertia=[3, 3])
+
+
+def test_a_speed_that_follows_from_a_motor_says_from_which():
+    build = arm()
+    build.motor("M", inertia=1e-3, ratio=50, axis="y").drives({"j": 1})
+    dynamics = ph.formulate(build.build(), "quasicoordinate").compile()
+    with pytest.raises(KeyError, match="tau: 'j_dot' is no speed of these equations, in which it follows from 'M_dot'"):
+        ph.simulate(dynamics, t_end=1, tau={"j_dot": 5})
+    free = ph.formulate(build.build(), "quasicoordinate", embed=False).compile()  # as it advises
+    assert ph.simulate(free, t_end=0.01, tau={"j_dot": 5}).outcome.finished
+    with pytest.raises(ValueError, match="controls of 'M' is nan"):
+        ph.simulate(dynamics, t_end=1, controls={"M": float("nan")})
+    with pytest.raises(ValueError, match=r"z0? has shape \(1,\), expected \(0,\): there are none"):
+        ph.linearize(dynamics, z=[1])
+    with pytest.raises(ValueError, match=r"^step_cost: the equations have speeds of their own"):
+        dynamics.step_cost()
+
+
+def test_an_event_that_is_not_there_says_how_many_there_are():
+    build = arm()
+    build.brake("j_dot", name="brake")
+    events = ph.simulate(ph.formulate(build.build()).compile(), t_end=0.1).events
+    with pytest.raises(IndexError, match="There is no event 99: the run has 1"):
+        events[99]
+
+
+def test_a_distance_of_0_that_is_latched_alone_says_what_to_do():
+    build = arm()
+    build.latch("link", "world", "distance", name="tie", active=False)
+    sim = ph.Simulation(ph.formulate(build.build()).compile())
+    with pytest.raises(RuntimeError, match=r"'tie' cannot be engaged at t = 0 s: no speeds satisfy it.*kind=\"point\""):
+        sim.engage("tie")

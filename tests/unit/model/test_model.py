@@ -161,7 +161,7 @@ WRONG_BODIES = {
     "quaternion": ({"quaternion": (0, 0, 0, 0)}, "quaternion has length 0"),
     "rotation": ({"rotation": [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}, "not a rotation matrix"),
     "inertia": ({"inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]}, "not symmetric: xy is 2, yx is 0"),
-    "inertia size": ({"inertia": (1, 2)}, "shape (2,), expected (3, 3)"),
+    "inertia size": ({"inertia": (1, 2)}, "inertia has 2 entries, expected 3 principal moments"),
 }
 
 

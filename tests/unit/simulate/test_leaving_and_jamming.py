@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,56 @@ def test_a_table_lifted_at_its_centre_leaves_with_all_feet_at_once(
     assert [event.why for event in traj.events] == ["start", "opens"]
     assert traj.events[1].time == pytest.approx(2, abs=1e-9)
     assert traj["t_z"][-1] == pytest.approx(g / 12, rel=1e-6)
+
+
+def latched_arm(ends: tuple[str, str], kind: str, method: str) -> Any:
+    """An arm of two links on the origin of the world, with a hand at its end."""
+    build = ph.Builder("arm", gravity=(0, 0, -9.81))
+    link = {"mass": 1, "com": (0.1, 0, -0.5), "inertia": (0.1, 0.2, 0.3)}
+    build.body("upper", joint=ph.revolute("y", name="a"), **link)
+    build.body("lower", parent="upper", at=(0, 0, -1), joint=ph.spherical(quaternion=True, name="b"), **link)
+    build.marker("hand", body="lower", at=(0, 0.2, -1))
+    build.latch(*ends, kind, axis="y", name="grab", active=False)
+    return ph.formulate(build.build(), method).compile()
+
+
+@pytest.mark.parametrize("method", ["poincare", "denoc"])
+@pytest.mark.parametrize("kind", ["point", "hinge"])
+@pytest.mark.parametrize("ends", [("hand", "world"), ("world", "hand")])
+def test_a_latch_to_the_world_holds_what_moves_in_either_order(ends: tuple[str, str], kind: str, method: str) -> None:
+    sim = ph.Simulation(latched_arm(ends, kind, method), {"a": 1.0}, {"a_dot": 1.0, "b_wz": 0.5})
+    sim.run(0.2)
+    sim.engage("grab")
+    assert sim.events[-1].note == ""
+    place = sim.dynamics.pose("hand")
+    held = place(sim.q)
+    sim.run(0.5)
+    assert place(sim.q)[:3, 3] == pytest.approx(held[:3, 3], abs=1e-8)
+    if kind == "hinge" and ends[1] == "world":
+        assert place(sim.q)[1, :3] == pytest.approx(held[1, :3], abs=1e-8)  # y of the world, in the hand
+
+
+@pytest.mark.parametrize("ends", [("hand", "upper"), ("upper", "hand")])
+def test_a_latch_to_a_body_that_carries_a_marker_holds_the_marker(ends: tuple[str, str]) -> None:
+    sim = ph.Simulation(latched_arm(ends, "point", "poincare"), {"a": 1.0}, {"b_wx": 0.5})
+    sim.engage("grab")
+    seen = []
+    for _ in range(2):
+        X_U, X_H = (sim.dynamics.pose(name)(sim.q) for name in ("upper", "hand"))
+        seen.append(X_U[:3, :3].T @ (X_H[:3, 3] - X_U[:3, 3]))
+        sim.run(sim.t + 0.5)
+    assert seen[1] == pytest.approx(seen[0], abs=1e-8)
+
+
+def test_what_engages_and_restricts_nothing_says_so() -> None:
+    """The distance of a tip from the pivot that it turns about never changes."""
+    build = ph.Builder("pendulum")
+    build.body("bob", joint=ph.revolute("y", name="a"), mass=1, com=(0, 0, -1))
+    build.marker("tip", body="bob", at=(0, 0, -1))
+    build.latch("tip", "world", "distance", name="leash", active=False)
+    build.latch("tip", "world", "point", name="grab", active=False)
+    sim = ph.Simulation(ph.formulate(build.build()).compile(), {"a": 1.0})
+    sim.engage("leash")
+    assert sim.events[-1].note == "'leash' restricts nothing here"
+    sim.engage("grab")
+    assert sim.events[-1].note == ""

@@ -13,6 +13,7 @@ from polhode.trajectory import Event
 from polhode.view import page
 from polhode.view.film import ROW, _Canvas
 from polhode.view.scene import is_there, sag
+from polhode.view.timeline import draw_lines
 
 FigureCanvasAgg = pytest.importorskip("matplotlib.backends.backend_agg").FigureCanvasAgg
 
@@ -176,3 +177,17 @@ def test_what_comes_to_rest_and_slides_on_does_not_stick():
     assert Event(**event, what=("a",)).short == "comes to rest: a slides on"
     assert Event(**event, what=("b",)).short == "sticks: b sticks"
     assert Event(**event, what=("a", "b")).short == "sticks: a slides, b sticks"
+
+
+@pytest.mark.parametrize("times", [10, 40])
+def test_every_event_that_has_room_has_its_word_unless_there_are_many(times: int) -> None:
+    from matplotlib.figure import Figure
+
+    t = np.linspace(0, 10, 101)
+    events = [(10 * (k + 0.5) / times, "closes" if k % 2 else "opens") for k in range(times)]
+    ax = Figure().add_subplot()
+    ax.plot(t, t)
+    draw_lines(ax, t, [*events[:4], (events[3][0] + 0.01, "slips"), *events[4:]], labelled=True)
+    words = [text.get_text().strip() for text in ax.texts]
+    assert words == ([word for _, word in events] if times == 10 else ["opens", "closes", "slips"])
+    assert len(ax.lines) == times + 2
