@@ -66,8 +66,8 @@ def linearize(
     equations, whole = source.equations()
     dynamics = equations.compile()
     require_values(dynamics)
+    known = [c.name for c in whole.switchable]
     for name in active or []:
-        known = [c.name for c in whole.switchable]
         if name not in known and "," in name:
             each = " ".join(f"--active {part.strip()!r}" for part in name.split(","))
             raise ValueError(f"--active: {name!r} is no constraint. Repeat the option for several: {each}.")

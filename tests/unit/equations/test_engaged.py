@@ -56,12 +56,13 @@ def test_what_is_declared_engaged_holds(name: str) -> None:
 
 
 def test_a_weld_in_space_is_captured_where_it_is_asked_for() -> None:
-    """A free arm that is welded to the world somewhere stands still, whatever it turned before."""
+    """A free arm whose tip is welded to the world somewhere swings about its elbow alone, whatever it turned before."""
     dyn = arm(FIRM["weld"], free=True)
     q = np.array([0.8, 0.2, -0.4, 0.4, 1.0, -2.0, 0.5, 0.7])
     q[:4] /= np.linalg.norm(q[:4])
     found = dyn.forward_dynamics(q, np.zeros(7), np.zeros(7))
-    assert found @ np.array([0, 0, 0, 0, 0, 0, 0]) == 0
+    assert np.abs(found).max() > 1e-3
+    assert np.abs(dyn.acceleration("p")(q, np.zeros(7), np.zeros(7))).max() < 1e-9
     assert np.allclose(found, started(dyn, q, None), atol=1e-9)
     after, _ = dyn.impulse(q, np.ones(7), active="k")
     sim = ph.Simulation(dyn, q, np.ones(7))
