@@ -9,6 +9,7 @@ import pytest
 
 import polhode as ph
 
+pytestmark = pytest.mark.filterwarnings("error::polhode.ConstraintWarning")  # what engages here is satisfied here
 Added = Callable[[ph.Builder], object]
 FIRM: dict[str, Added] = {
     "brake": lambda build: build.brake("b_dot", name="k"),
