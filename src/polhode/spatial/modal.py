@@ -1,0 +1,153 @@
+"""Inertias of bodies that deform: rigid at every instant, and with momenta of their modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polhode.graph import Expr, Matrix, as_expr, cross, matrix, vector, zeros
+
+from .inertia import Inertia
+from .vectors import Twist, Wrench
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModalInertia:
+    """Integrals over the mass of a body whose points are at s = s0 + sum_k d_k phi_k + 1/2 sum_kl d_k d_l g_kl.
+
+    d are the amplitudes of the modes. The second-order part g is what keeps lengths: a beam that bends becomes
+    shorter. It is 0 for a field that is linear in d.
+
+    m, h, S : of 1, s0 and s0 s0^T: scalar, (3,), (3, 3)
+    P       : of phi_k, (3,) each
+    C1      : of s0 phi_k^T, (3, 3) each
+    C2      : of phi_k phi_l^T, (3, 3) each, k by l; C2[l][k] = C2[k][l]^T
+    H2      : of g_kl, (3,) each, symmetric in k and l
+    G2      : of s0 g_kl^T, (3, 3) each, symmetric in k and l
+
+    Twice the rows and blocks of the paper's C_i, C_ik and C_ikl; P_k is its epsilon_ik. What it has not: H2 and G2.
+    Reference: [Book, eq. 25, 28, 30, 52].
+    """
+
+    m: Expr
+    h: Matrix
+    S: Matrix
+    P: tuple[Matrix, ...]
+    C1: tuple[Matrix, ...]
+    C2: tuple[tuple[Matrix, ...], ...]
+    H2: tuple[tuple[Matrix, ...], ...]
+    G2: tuple[tuple[Matrix, ...], ...]
+
+    def at(self, d: Sequence[Expr]) -> Deformed:
+        """The body with amplitudes d: h and the inertia to second order in d, momenta of the modes to first."""
+        many = range(len(self.P))
+        P = [_weighted(self.P[k], self.H2[k], d) for k in many]
+        D = [_weighted(self.C1[k], [self.C2[l][k] + self.G2[k][l] for l in many], d) for k in many]
+        h, S = self.h, self.S
+        for k in many:  # half of what is of second order is in P and D twice
+            h = h + (self.P[k] + P[k]) * (d[k] / 2)
+            half = (self.C1[k] + D[k]) * (d[k] / 2)
+            S = S + half + half.T
+        return Deformed(
+            inertia=Inertia(self.m, h, _about_origin(S)),
+            P=tuple(P),
+            D=tuple(D),
+            M=matrix([[_trace(self.C2[k][l]) for l in many] for k in many]),
+            constants=self,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deformed:
+    """A body that deforms, at given amplitudes.
+
+    inertia : as if it were rigid
+    P       : dh/dd_k, the momentum of a unit speed of each mode
+    D       : of s (ds/dd_k)^T, (3, 3) each; its axial vector is the angular momentum of a unit speed
+    M       : (m, m), the inertia of the modes themselves, constant
+    """
+
+    inertia: Inertia
+    P: tuple[Matrix, ...]
+    D: tuple[Matrix, ...]
+    M: Matrix
+    constants: ModalInertia
+
+    @property
+    def momenta(self) -> list[Wrench]:
+        """Angular momentum about the origin and momentum of a unit speed of each mode."""
+        return [Wrench(_axial(D), P) for D, P in zip(self.D, self.P, strict=True)]
+
+    def momentum(self, V: Twist, rates: Sequence[Expr]) -> tuple[Wrench, list[Expr]]:
+        """The momentum of the body and of its modes, where it moves with V and the modes with their rates."""
+        whole, own = self.inertia @ V, (self.M @ vector(rates)).entries
+        found = []
+        for k, W in enumerate(self.momenta):
+            whole = whole + Wrench(W.n * rates[k], W.f * rates[k])
+            found.append(V.dot(W) + own[k])
+        return whole, found
+
+    def kinetic(self, V: Twist, rates: Sequence[Expr]) -> Expr:
+        """Kinetic energy: half of V.mu and of the rates times the momenta of the modes."""
+        mu, own = self.momentum(V, rates)
+        return (V.dot(mu) + vector(rates) @ vector(own)) / 2
+
+    def needed(self, w: Matrix, S: Matrix, a: Matrix, rates: Sequence[Expr], changes: Sequence[Expr]) -> Wrench:
+        """The wrench that deforming needs beside that of a rigid body.
+
+        f = 2 w x (P d') + P d'' + H2 d' d',  n = 2 sum_k d_k' (tr D_k - D_k^T) w + B d'' + axial(G2) d' d'
+
+        w, S, a : angular velocity, skew(w_dot) + skew(w)^2 and the acceleration of the origin less that of free fall
+        """
+        f, n, moved = zeros(3), zeros(3), zeros(3)
+        turned = zeros(3, 3)
+        for k, (P, D) in enumerate(zip(self.P, self.D, strict=True)):
+            moved, turned = moved + P * rates[k], turned + D * rates[k]
+            f, n = f + P * changes[k], n + _axial(D) * changes[k]
+            for l in range(len(self.P)):
+                f = f + self.constants.H2[k][l] * (rates[k] * rates[l])
+                n = n + _axial(self.constants.G2[k][l]) * (rates[k] * rates[l])
+        f = f + cross(w, moved) * 2
+        n = n + (w * _trace(turned) - turned.T @ w) * 2
+        return Wrench(n, f)
+
+    def modal(self, w: Matrix, S: Matrix, a: Matrix, rates: Sequence[Expr], changes: Sequence[Expr]) -> list[Expr]:
+        """The forces along the modes that the motion needs, without those of stiffness and damping.
+
+        Q_k = P_k.a + sum_ij S_ji (D_k)_ij + (M d'')_k + 2 w.sum_l d_l' b_lk,  b_lk of phi_l x phi_k
+        """
+        own = (self.M @ vector(changes)).entries
+        found = []
+        for k, (P, D) in enumerate(zip(self.P, self.D, strict=True)):
+            spun = as_expr(0)
+            for i in range(3):
+                for j in range(3):
+                    spun = spun + S[j, i] * D[i, j]
+            swept = zeros(3)
+            for l, rate in enumerate(rates):
+                swept = swept + _axial(self.constants.C2[l][k]) * rate
+            found.append(P @ a + spun + own[k] + (w @ swept) * 2)
+        return found
+
+
+def _weighted(first: Matrix, rest: Sequence[Matrix], d: Sequence[Expr]) -> Matrix:
+    total = first
+    for e, part in zip(d, rest, strict=True):
+        total = total + part * e
+    return total
+
+
+def _trace(A: Matrix) -> Expr:
+    return A[0, 0] + A[1, 1] + A[2, 2]  # type: ignore[no-any-return]
+
+
+def _axial(D: Matrix) -> Matrix:
+    """Of s r^T: s x r."""
+    return vector([D[1, 2] - D[2, 1], D[2, 0] - D[0, 2], D[0, 1] - D[1, 0]])
+
+
+def _about_origin(S: Matrix) -> Matrix:
+    """tr(S) 1 - S, the diagonal without what cancels."""
+    x, y, z = S[0, 0], S[1, 1], S[2, 2]
+    sums = (y + z, x + z, x + y)
+    return matrix([[sums[i] if i == j else -S[i, j] for j in range(3)] for i in range(3)])
