@@ -228,7 +228,8 @@ class Beam(Flexible):
                 return zeros(3)
             return e * times(-1 / self.length, float(swept(a.shape.slope, b.shape.slope, at)))
 
-        return tuple(tuple(of(a, b) for b in self.parts) for a in self.parts)
+        many = range(len(self.parts))
+        return tuple(tuple(of(self.parts[min(k, l)], self.parts[max(k, l)]) for l in many) for k in many)
 
     @property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
@@ -338,7 +339,9 @@ def beam(
 
 
 def _products(shapes: list[Shape], weight: Section) -> np.ndarray:
-    return np.array([[product(f, g, weight=weight) for g in shapes] for f in shapes])
+    upper = np.array([[product(f, g, weight=weight) if l >= k else 0.0 for l, g in enumerate(shapes)]
+                      for k, f in enumerate(shapes)])  # fmt: skip
+    return upper + np.triu(upper, 1).T
 
 
 def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list[list[Expr]]:

@@ -52,13 +52,16 @@ def integrals(beam: Beam) -> ModalInertia:
                 own = own + _block(_UNIT[c], np.cross(t, _UNIT[c])) * (_weighed(J, turn) * L * by)
         C1.append(own)
 
-    C2 = [[_pair(beam, parts[k], parts[l], turns[k], turns[l], spread) for l in many] for k in many]
+    C2 = [[zeros(3, 3) for _ in many] for _ in many]
     H2 = [[zeros(3) for _ in many] for _ in many]
     G2 = [[zeros(3, 3) for _ in many] for _ in many]
-    if beam.order == "first":
-        for k in many:
-            for l in many:
+    for k in many:
+        for l in range(k, len(parts)):  # symmetric to the last digit
+            C2[k][l] = _pair(beam, parts[k], parts[l], turns[k], turns[l], spread)
+            C2[l][k] = C2[k][l].T
+            if beam.order == "first":
                 H2[k][l], G2[k][l] = _second(beam, parts[k], parts[l], turns[k], turns[l], spread)
+                H2[l][k], G2[l][k] = H2[k][l], G2[k][l]
     return _placed(beam.frame, beam.start, ModalInertia(
         m=m, h=h, S=S, P=tuple(P), C1=tuple(C1),
         C2=tuple(map(tuple, C2)), H2=tuple(map(tuple, H2)), G2=tuple(map(tuple, G2)),
@@ -113,6 +116,8 @@ def _second(
 
 
 def _weighed(weight: Section, f: Shape, g: Shape = ONE, power: int = 0) -> Expr:
+    if weight.uniform and f is ONE and g is ONE:
+        return weight.scale / (power + 1)
     return times(weight.scale, product(f, g, power, weight))
 
 
