@@ -201,7 +201,8 @@ class Beam(Flexible):
         Phi: list[Matrix] = []
         Psi: list[Matrix] = []
         for mode in self.parts:
-            value, slope = _clean(float(mode.shape(at))), _clean(float(mode.shape.slope(at)), mode.shape.waves)
+            f, waves = mode.shape, mode.shape.waves
+            value, slope = _clean(float(f(at)), part, waves), _clean(float(f.slope(at)), part, waves**2)
             turn = times(1 / L, slope)
             how: dict[str, tuple[tuple[Operand, ...], tuple[Operand, ...]]] = {
                 "y": ((0, value, 0), (0, 0, turn)),
@@ -360,7 +361,7 @@ def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list
     ]
 
 
-def _clean(x: float, scale: float = 1.0) -> float | int:
-    """A number without the dust of rounding: 0 and 1 are whole."""
+def _clean(x: float, part: float, waves: float) -> float | int:
+    """A value without the dust of rounding at the ends, where 0 and 1 must be so."""
     near = round(x)
-    return near if abs(x - near) <= 4e-16 * max(scale, 1.0) and abs(near) <= 1 else x
+    return near if part in (0.0, 1.0) and abs(near) <= 1 and abs(x - near) <= 1e-14 * waves else x

@@ -28,9 +28,7 @@ EQUATIONS = {
     "clamped-pinned": lambda x, R: mpmath.tan(x) - mpmath.tanh(x),
     "pinned-pinned": lambda x, R: mpmath.sin(x),
     "clamped-mass": lambda x, R: (
-        1
-        + mpmath.cos(x) * mpmath.cosh(x)
-        - R * x * (mpmath.sin(x) * mpmath.cosh(x) - mpmath.cos(x) * mpmath.sinh(x))
+        1 + mpmath.cos(x) * mpmath.cosh(x) - R * x * (mpmath.sin(x) * mpmath.cosh(x) - mpmath.cos(x) * mpmath.sinh(x))
     ),
 }
 
