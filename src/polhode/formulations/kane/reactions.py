@@ -152,7 +152,7 @@ def _relaxed(kin: Kinematics, cut: int, small: list[Expr]) -> Kinematics:
                     parent=cut,
                     coordinates=(),
                     X=Pose(identity(3) + skew(turn), slide),
-                    first=len(kin.u),
+                    at=tuple(range(len(kin.u), len(kin.u) + 6)),
                     H=tuple(Twist.of(row) for row in identity(6).rows()),
                     speeds=tuple(small[6:]),
                     armature=(as_expr(0),) * 6,

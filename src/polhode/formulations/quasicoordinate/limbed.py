@@ -124,12 +124,12 @@ class Limbed:
         n = len(self.kin.u)
         total = [none(n) for _ in range(n)]
         for link in self.kin.links:
-            a, first = _padded(link.armature, len(link.speeds)), link.first
+            a, at = _padded(link.armature, len(link.speeds)), link.at
             for i in range(len(link.speeds)):
                 for j, c in enumerate(link.part.structure[: len(link.speeds)]):
                     for l, u in enumerate(link.speeds):
                         if c[l, i] != 0:
-                            total[first + i][first + j] = total[first + i][first + j] - c[l, i] * a[l] * u
+                            total[at[i]][at[j]] = total[at[i]][at[j]] - c[l, i] * a[l] * u
         return total
 
     # forces
