@@ -44,7 +44,11 @@ def units(traj: Trajectory) -> dict[str, str]:
         {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.other_speeds, *traj.states), "") | coordinate_units(kin)
     )
     for link in kin.joints.links:
-        pairs = [] if link.section else [(s, "rad/s" if h.w != zeros(3) else "m/s") for s, h in zip(link.speeds, link.H, strict=True)]
+        pairs = (
+            []
+            if link.section
+            else [(s, "rad/s" if h.w != zeros(3) else "m/s") for s, h in zip(link.speeds, link.H, strict=True)]
+        )
         if link.modes is not None:
             pairs += [(s, f"{unit}/s") for s, unit in zip(link.modes.rates, link.modes.flexible.units, strict=True)]
         found |= {str(s.value): unit for s, unit in pairs if s.op == "symbol" and str(s.value) in found}
