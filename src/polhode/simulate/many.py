@@ -20,9 +20,9 @@ from polhode.trajectory.quantities import within_limits
 from polhode.view import needed
 
 from .angles import LOOKS, angles_near, singular_angles
-from .bending import bent_far
 from .asked import check_span, method_of, movable, parameters_of, times
 from .batch import march
+from .bending import bent_far
 from .inputs import Inputs
 from .interrupt import shared_out, stoppable
 from .meeting import may_meet, met

@@ -12,8 +12,8 @@ from polhode.equations.warning import warn_caller
 from polhode.trajectory import Trajectory
 
 from .angles import singular_angles
-from .bending import large_deflections
 from .asked import check_span, is_number, method_of, movable, times, whole_steps
+from .bending import large_deflections
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
 from .warning import SimulationWarning, warn

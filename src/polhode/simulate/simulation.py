@@ -15,8 +15,8 @@ from polhode.model.errors import closest
 from polhode.trajectory import Outcome, Trajectory
 
 from .angles import MANY, angles_near
-from .bending import bent_far
 from .asked import is_number, times, values_of
+from .bending import bent_far
 from .driver import Driver
 from .ending import ended
 from .result import forces_along, trajectory_of, work_of
