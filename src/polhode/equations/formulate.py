@@ -107,8 +107,8 @@ def _require_orders(model: Model, method: str) -> None:
             )
         if body.flexible.rotation == "linear" and method not in ("book", "lagrange"):
             raise ValueError(
-                f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; only '
-                f'"book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
+                f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; '
+                f'only "book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
             )
 
 
