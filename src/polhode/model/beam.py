@@ -185,7 +185,7 @@ class Beam(Flexible):
         if part is None:
             raise fault(
                 f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
-                f"Give it as 0.5*{L}, or both as numbers."
+                f"Give {'numbers' if L.number is not None else f'it as 0.5*{L}, or both as numbers'}."
             )
         if not -1e-9 <= part <= 1 + 1e-9:
             first, last = ("(" + ", ".join(map(str, end)) + ")" for end in (self.start, self.start + e * L))
@@ -342,7 +342,7 @@ def beam(
 def _products(shapes: list[Shape], weight: Section) -> np.ndarray:
     upper = np.array([[product(f, g, weight=weight) if l >= k else 0.0 for l, g in enumerate(shapes)]
                       for k, f in enumerate(shapes)])  # fmt: skip
-    return upper + np.triu(upper, 1).T
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
 def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list[list[Expr]]:

