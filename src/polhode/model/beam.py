@@ -34,7 +34,7 @@ class Mode:
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Beam(Flexible):
     """A beam, as `beam` says; its own x is along it, y and z are the axes of its sections.
 
@@ -75,6 +75,9 @@ class Beam(Flexible):
     rotary: bool
     order: str
     rotation: str
+
+    def __repr__(self) -> str:
+        return f"beam of length {self.length} with modes {', '.join(self.modes)}"
 
     @property
     def modes(self) -> tuple[str, ...]:

@@ -210,6 +210,25 @@ def test_a_tapered_cantilever_has_the_published_frequency():
     assert found[0] == pytest.approx(5.315, abs=5e-4)
 
 
+WRIGHT = {0: (3.5160, 22.0345, 61.6972), 1: (3.6817, 22.1810, 61.8418), 3: (4.7973, 23.3203, 62.9850),
+          12: (13.1702, 37.6031, 79.6145)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("shapes", "many", "close"), [("polynomial", 10, 1e-6), ("exact", 10, 4e-5)])
+@pytest.mark.parametrize("spin", WRIGHT)
+def test_rotating_beams_stiffen_as_published(spin, shapes, many, close):
+    """Flapping: K + spin^2 Kh, of the shortening alone.
+
+    Reference: [Wright, Smith, Thresher and Wang 1982, Vibration modes of centrifugally stiffened beams].
+    """
+    made = beam(length=1, mu=1, EI_y=1, modes=many, shapes=shapes)
+    I, every = made.inertia, range(many)
+    M = np.array([[float(I.C2[k][l][2, 2]) for l in every] for k in every])
+    Kh = np.array([[-float(I.G2[k][l][0, 0]) for l in every] for k in every])
+    found = np.sqrt(eigh(number(made.stiffness) + spin**2 * Kh, M, eigvals_only=True)[:3])
+    assert found == pytest.approx(WRIGHT[spin], abs=6e-5, rel=close)
+
+
 @pytest.mark.parametrize("shapes", ["exact", "polynomial"])
 def test_damping_ratios_are_those_of_the_modes(shapes):
     zeta = [0.01, 0.02, 0.03, 0.05]
@@ -313,6 +332,7 @@ def test_lines_and_equality():
     assert made == beam(length=2, mu=3, EI_z=5)
     assert made != beam(length=2, mu=3, EI_z=6)
     assert pickle.loads(pickle.dumps(made)) == made
+    assert repr(made) == "beam of length 2 with modes y1, y2, y3"
 
 
 def test_a_hundred_modes():
