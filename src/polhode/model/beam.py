@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from .beam_reading import RESISTS
 from .ends import exact, held_free, polynomial
 from .errors import fault
 from .flexible import Flexible, Station
-from .sections import Section, positive, proportion, section, times
+from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
 
 BENDING = ("y", "z")
@@ -181,10 +181,12 @@ class Beam(Flexible):
         return matrix(found)
 
     def station(self, p: Matrix, what: str) -> Station:
-        """The section beside a point of the undeformed body."""
+        """The section beside a point of the undeformed body; what is before a clamped end is on the hub, and still."""
         e, L = self.frame.T[0], self.length
         along = e @ (p - self.start)
         part = proportion(along, L)
+        if self.ends != "pinned-pinned" and all(x < -1e-9 for x in samples(along, L)):
+            return replace(self._section(0.0), p=self.start + e * along)  # of the hub, before the clamped end
         if part is None:
             raise fault(
                 f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
@@ -296,7 +298,8 @@ def beam(
                   and varying beams; or coefficients of 1, x/L, (x/L)^2, ... of each. The largest displacement of
                   a shape is 1, at the tip where that is free: amplitudes are in m, those of twist in rad
     axis, across, start : the beam's x, "x", "-z" or three numbers, in the axes of the body; its y, unless it is as the
-                  shortest turn from x to the axis leaves it (so a beam along y keeps its z); where its x is 0
+                  shortest turn from x to the axis leaves it (so a beam along y keeps its z); where its x is 0: what
+                  is before a clamped end is a rigid hub
     damping     : damping ratio of the modes, for all, by kind ({"y": 0.01}), or for each
     eta         : s, of the material (Kelvin and Voigt): stress = E (strain + eta strain_rate), D = eta K
     rotary      : whether sections have inertia as they turn in bending (Rayleigh), of J_y and J_z
@@ -321,7 +324,7 @@ def beam(
     if rotary and about_y is None and about_z is None:
         raise fault("Beam: rotary inertia is 0 without J_y and J_z, moments of inertia per length. Give them, or J.")
     along, side = read.axes(axis, across)
-    return Beam(
+    made = Beam(
         length=L,
         mu=line,
         **given,
@@ -340,6 +343,8 @@ def beam(
         order=order,
         rotation=rotation,
     )
+    made.station(zeros(3), "Beam: its joint")  # which must have a section
+    return made
 
 
 def _products(shapes: list[Shape], weight: Section) -> np.ndarray:

@@ -373,6 +373,7 @@ FAULTS = [
     ({"axis": (0, 0, 0)}, "Beam: axis has length 0"),
     ({"axis": (ph.symbol("a"), 0, 1)}, "expected numbers. Turn the joint instead"),
     ({"across": (1, 1, 0)}, "expected numbers at right angles to the axis"),
+    ({"start": (-3, 0, 0)}, "Beam: its joint is at 3 of the length of its beam"),
     ({"start": (0, 0)}, "Beam: start has 2 entries, expected 3."),
     ({"damping": -0.1}, "Beam: damping is -0.1, expected 0 or more."),
     ({"damping": [0.1]}, "Beam: damping has 1 entries, expected 3"),
@@ -405,6 +406,23 @@ def test_every_fault_has_a_message(given, said):
     with pytest.raises(ModelError) as error:
         beam(**GOOD | given)
     assert said in str(error.value)
+
+
+def test_what_is_before_a_clamped_end_is_a_rigid_hub():
+    r = ph.symbol("r")
+    for start in (0.3, r):
+        made = beam(length=2, mu=1, EI_z=1, start=(start, 0.1, 0))
+        hub = made.station(vector([start / 2, 0, 0.5]), "x")
+        assert hub.still
+        assert number(hub.p, {r: 0.3}) == pytest.approx([0.15, 0.1, 0])
+        assert made.root.still
+        assert not made.station(vector([start + 1, 0, 0]), "x").still
+    middle = beam(length=2, mu=1, EI_z=1, start=(-1, 0, 0)).root
+    assert number(middle.Phi)[1] == pytest.approx([cantilever(n)[0](0.5) for n in (1, 2, 3)])
+    with pytest.raises(
+        ModelError, match=r"Beam: its joint is at -0.15 of the length of its beam, expected from 0 to 1"
+    ):
+        beam(length=2, mu=1, EI_z=1, start=(0.3, 0, 0), ends="pinned-pinned")
 
 
 def test_points_beyond_the_beam_and_places_that_depend_on_symbols():
