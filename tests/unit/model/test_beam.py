@@ -237,6 +237,7 @@ def test_damping_ratios_are_those_of_the_modes(shapes):
     w2, V = eigh(number(made.stiffness)[:3, :3], M[:3, :3])
     modal = V.T @ number(made.damping)[:3, :3] @ V
     assert modal == pytest.approx(np.diag(2 * np.array(zeta[:3]) * np.sqrt(w2)), abs=1e-10 * w2[-1])
+    assert made.damping == made.damping.T
     # twist alone is one mode of one shape
     assert float(made.damping[3, 3]) == pytest.approx(2 * 0.05 * math.sqrt(float(made.stiffness[3, 3]) * M[3, 3]))
     assert beam(length=1, mu=1, EI_z=1, eta=0.1).damping == beam(length=1, mu=1, EI_z=1).stiffness * 0.1
@@ -358,6 +359,7 @@ FAULTS = [
     ({"modes": {"y": 1, "stretch": 1}}, "Beam: has modes of 'stretch' without EA, which resists them. Give EA=..."),
     ({"modes": {"z": 1}}, "Beam: has modes of 'z' without EI_y"),
     ({"GJ": 1}, "Beam: its twist moves nothing without J"),
+    ({"GJ": 1, "J_y": ph.symbol("a"), "J_z": [(0, 1), (1, 2)], "damping": 0.1}, "expected numbers, so that twist is damp"),
     ({"J": 1, "J_y": 1}, "Beam: has J and J_y or J_z"),
     ({"rotary": True}, "Beam: rotary inertia is 0 without J_y and J_z"),
     ({"rotary": 1}, "Beam: rotary is 1, expected True or False."),
