@@ -246,6 +246,14 @@ def test_damping_ratios_are_those_of_the_modes(shapes):
     assert float(by_kind.damping[3, 3]) > 0
 
 
+def test_damping_ratios_are_those_with_the_tip_mass_of_the_shapes():
+    made = beam(length=1.5, mu=2, EI_z=30, ends="clamped-mass", tip_mass=5, damping=0.03)
+    tips = number(made.station(vector([1.5, 0, 0]), "tip").Phi)[1]
+    M = number(made.inertia.at([ph.symbol("d")] * 3).M) + 5 * np.outer(tips, tips)
+    w2, V = eigh(number(made.stiffness), M)
+    assert V.T @ number(made.damping) @ V == pytest.approx(np.diag(0.06 * np.sqrt(w2)), abs=1e-11 * w2[-1])
+
+
 def test_varying_sections_that_do_not_vary_are_uniform():
     said = {"mu": 2.0, "EI_y": 7.0, "EI_z": 5.0, "GJ": 3.0, "EA": 90.0, "J": 0.1}
     more = {"length": 1.3, "damping": 0.01, "rotary": True}
@@ -359,7 +367,7 @@ FAULTS = [
     ({"modes": {"y": 1, "stretch": 1}}, "Beam: has modes of 'stretch' without EA, which resists them. Give EA=..."),
     ({"modes": {"z": 1}}, "Beam: has modes of 'z' without EI_y"),
     ({"GJ": 1}, "Beam: its twist moves nothing without J"),
-    ({"GJ": 1, "J_y": ph.symbol("a"), "J_z": [(0, 1), (1, 2)], "damping": 0.1}, "expected numbers, so that twist is damp"),
+    ({"GJ": 1, "J_y": ph.symbol("a"), "J_z": [(0, 1), (1, 2)], "damping": 0.1}, "so that twist is damped"),
     ({"J": 1, "J_y": 1}, "Beam: has J and J_y or J_z"),
     ({"rotary": True}, "Beam: rotary inertia is 0 without J_y and J_z"),
     ({"rotary": 1}, "Beam: rotary is 1, expected True or False."),
