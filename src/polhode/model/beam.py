@@ -272,7 +272,7 @@ def beam(
         J_z=about_z,
         counts=tuple(counts.items()),
         ends=ends,
-        shapes=shapes if isinstance(shapes, str) else tuple(own.items()),
+        shapes=shapes if isinstance(shapes, str) else tuple(own.items()) or "exact",
         tip_mass=read.tip(tip_mass, ends, line, L),
         axis=along,
         across=side,
