@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from polhode.formulations import Terms, denoc, kane, lagrange, poincare, quasicoordinate
+from polhode.formulations import Terms, book, denoc, kane, lagrange, poincare, quasicoordinate
 from polhode.formulations.kane import recombined, suggest_speeds
 from polhode.formulations.projection import projected
 from polhode.formulations.quasicoordinate import find_limbs
@@ -21,6 +21,7 @@ IN_JOINTS: dict[str, Callable[..., Terms]] = {  # of the joints' speeds
     "lagrange": lagrange.terms,
     "denoc": denoc.terms,
     "quasicoordinate": quasicoordinate.terms,
+    "book": book.terms,
 }
 METHODS = (*IN_JOINTS, "kane")
 READABLE = 3  # moving bodies; equations of more, in numbers, are not for reading
