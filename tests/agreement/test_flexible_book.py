@@ -26,3 +26,13 @@ def test_book_is_lagrange_summed_over_points(seed, order, rotation):
     assert close(at(eq.terms.mass())[np.ix_(own, own)], M, 1e-12)
     assert close(at(eq.terms.velocity())[own], c, 1e-12)
     assert close(at(eq.terms.gravity())[own], gravity, 1e-12)
+
+
+@pytest.mark.parametrize("order", ["first", "full"])
+def test_linear_rotations_by_book_and_by_lagrange(order):
+    model = model_of(random_arm(5, order, "linear", bodies=3, chain=True))
+    book, lagrange = (formulate(model, method) for method in ("book", "lagrange"))
+    at = at_random(book, 5)
+    other = At(lagrange, at.q, at.u)
+    assert close(at(book.M), other(lagrange.M), 1e-12)
+    assert close(at(book.c), other(lagrange.c), 1e-12)

@@ -40,7 +40,7 @@ def formulate(
 ) -> Equations:
     """Derive the equations of motion of a model.
 
-    method : "poincare", "denoc", "lagrange", "quasicoordinate" or "kane". None takes "kane"
+    method : "poincare", "denoc", "lagrange", "quasicoordinate", "book" or "kane". None takes "kane"
              where one of the options below is given; "denoc", the fastest, for more than
              three moving bodies that are all numbers; and "poincare", the most readable,
              for others. "lagrange" starts from the rates of the coordinates, the others from
@@ -69,6 +69,7 @@ def formulate(
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"There is no method {method!r:.60}. {closest(method, METHODS)}")
+    _require_taken(model, method)
     if embed_by not in WAYS:
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
     if embed_by != "substitution" and method != "kane":
@@ -110,8 +111,36 @@ def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
     return names, [u for u in model.speeds if u not in turned]
 
 
+def takes(model: Model) -> list[str]:
+    """The methods that derive the equations of a model: all, unless a flexible body asks for what few have."""
+    return [method for method in METHODS if not any(method not in only for _, _, only in _asked(model))]
+
+
+def _asked(model: Model) -> list[tuple[str, str, tuple[str, ...]]]:
+    """The bodies that ask for what few methods have, what that is, and these methods."""
+    bodies = [(body.name, body.flexible) for body in model.bodies if body.flexible is not None]
+    found = [(name, 'order="paper"', ("book",)) for name, flexible in bodies if flexible.order == "paper"]
+    linear = [(name, flexible) for name, flexible in bodies if flexible.rotation == "linear"]
+    return found + [(name, 'rotation="linear"', ("book", "lagrange")) for name, _ in linear]
+
+
+def _require_taken(model: Model, method: str) -> None:
+    for name, what, only in _asked(model):
+        if method not in only:
+            words = " or ".join(f'"{one}"' for one in only)
+            raise ValueError(f"Body {name!r}: {what} is for method={words}, found {method!r}. Take one, or leave it out.")
+    for body in model.bodies:
+        if body.flexible is not None and body.flexible.rotation == "linear" and not body.flexible.root.still:
+            raise ValueError(
+                f'Body {body.name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found '
+                'some that move there. Take clamped ones, or rotation="proper".'
+            )
+
+
 def _suited(model: Model) -> str:
     """The method that suits a model: by recursion where there is little to read."""
+    if _asked(model):
+        return "book"
     moving = sum(body.joint.nu > 0 for body in model.bodies)
     symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
     return "poincare" if symbolic or moving <= READABLE else "denoc"

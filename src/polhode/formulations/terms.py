@@ -37,7 +37,7 @@ class Terms:
     limbs: tuple[Any, ...] | None = None
 
 
-SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc")}  # one function for two methods
+SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc", "book")}  # one function for several methods
 
 
 def sources(terms: Sequence[str], methods: Sequence[str]) -> list[tuple[str, ...]]:

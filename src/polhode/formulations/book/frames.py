@@ -17,11 +17,11 @@ Homogeneous vectors are [1, x, y, z], as in [Book, eq. 1].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, identity, jacobian, matrix, substitute, vector, zeros
+from polhode.graph import Expr, Matrix, jacobian, matrix, vector, zeros
 from polhode.kinematics import Kinematics, Link
+from polhode.kinematics.linear import linear_pose, linear_turns
 from polhode.spatial import Pose, Twist, skew
 from polhode.spatial.vectors import combine
 
@@ -107,12 +107,6 @@ def frames(kin: Kinematics) -> list[Frame]:
 def _joint(kin: Kinematics, k: int, parent: int) -> Frame:
     """A_j; and of a body whose joint holds a section that moves, that section's E^-1."""
     link = kin.links[k]
-    if link.section and link.modes is not None and link.at and link.modes.flexible.rotation == "linear":
-        name = next(name for name, carrier in kin.carriers.items() if carrier == k)
-        raise ValueError(
-            f'Body {name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found some that '
-            'move there. Take clamped shapes, or rotation="proper".'
-        )
     return Frame(
         parent=parent,
         X=link.X,
@@ -145,19 +139,13 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
         return [moved]
     at, speeds = (tuple(row[i] for i in turning) for row in (link.at, link.speeds))
     if body.modes.flexible.rotation == "linear":
-        turns = _linear([link.H[i] for i in turning], body.modes.d)
-        R = identity(3)
-        for i, turn in zip(turning, turns, strict=True):
-            R = R + turn * body.modes.d[i]
-        own = Frame(parent=index, X=Pose(R, zeros(3)), at=at, speeds=speeds, turns=turns, bend=Twist.zero())
+        slopes = linear_turns(link, body)
+        turns = tuple(slopes[i] for i in turning)
+        X = Pose(linear_pose(link, body).R, zeros(3))
+        own = Frame(parent=index, X=X, at=at, speeds=speeds, turns=turns, bend=Twist.zero())
     else:
         H = tuple(Twist(link.H[i].w, zeros(3)) for i in turning)
         bend = Twist(link.bend.w, zeros(3))
         own = Frame(parent=index, X=Pose(link.X.R, zeros(3)), at=at, speeds=speeds, H=H, bend=bend)
     return [moved, own]
 
-
-def _linear(H: Sequence[Twist], d: Sequence[Expr]) -> tuple[Matrix, ...]:
-    """skew(Psi_k): what the sections turn by where they begin to. Reference: [Book, eq. 7]."""
-    straight = {e: as_expr(0) for e in d}
-    return tuple(skew(substitute(h.w, straight)) for h in H)
