@@ -111,11 +111,6 @@ def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
     return names, [u for u in model.speeds if u not in turned]
 
 
-def takes(model: Model) -> list[str]:
-    """The methods that derive the equations of a model: all, unless a flexible body asks for what few have."""
-    return [method for method in METHODS if not any(method not in only for _, _, only in _asked(model))]
-
-
 def _asked(model: Model) -> list[tuple[str, str, tuple[str, ...]]]:
     """The bodies that ask for what few methods have, what that is, and these methods."""
     bodies = [(body.name, body.flexible) for body in model.bodies if body.flexible is not None]

@@ -16,6 +16,6 @@ Reference: [Book], W. J. Book, Recursive Lagrangian Dynamics of Flexible Manipul
 CMU-RI-TR-83-23, 1983; corrected where its print is wrong.
 """
 
-from .method import terms
+from .simulation_form import terms
 
 __all__ = ["terms"]
