@@ -51,7 +51,7 @@ def test_sources_are_counted_and_shown():
     found = ph.check(four_bar(), states=1)
     assert [len(found.sources[name]) for name in ("M", "c", "Q", "accelerations", "pose", "J")] == [5, 6, 4, 4, 1, 1]
     row = next(line for line in str(found).splitlines() if line.startswith("M "))
-    assert row.split()[-1] == "4"
+    assert row.split()[-1] == "5"
     two = ph.check(four_bar(), states=1, methods=["denoc", "poincare"])
     assert two.sources["M"] == [("denoc", "poincare")]
 
