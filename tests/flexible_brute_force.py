@@ -1,9 +1,8 @@
 """Lagrange's equations of clouds of points by numbers: energies summed over points, derivatives by complex steps."""
 
 import numpy as np
-from scipy.linalg import expm
-
 from flexible_clouds import GRAVITY
+from scipy.linalg import expm
 
 TINY = 1e-30
 
@@ -110,12 +109,10 @@ def equations(arm, q, u):
     def momentum(q):
         return np.array([(kinetic(arm, q, u + e) - kinetic(arm, q, u - e)) / 2 for e in unit])
 
-    def inertia():
-        T = [[kinetic(arm, q, e + f) for f in unit] for e in unit]
-        one = [kinetic(arm, q, e) for e in unit]
-        return np.real([[T[i][j] - one[i] - one[j] for j in range(len(q))] for i in range(len(q))])
-
-    M = inertia()
+    M, one = np.zeros((len(q), len(q))), [kinetic(arm, q, e) for e in unit]
+    for i in range(len(q)):
+        for j in range(i + 1):
+            M[i, j] = M[j, i] = np.real(kinetic(arm, q, unit[i] + unit[j]) - one[i] - one[j])
     c = slope(momentum, q, u) - np.array([slope(lambda x: kinetic(arm, x, u), q, e) for e in unit])
     gravity = np.array([slope(lambda x: potential(arm, x), q, e) for e in unit])
     for W, W_dd, S in zip(slopes(arm, q), changes(arm, q, u), left_out(arm, q), strict=True):

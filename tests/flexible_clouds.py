@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import polhode as ph
 from polhode.graph import Matrix, as_expr, matrix, vector, zeros
 from polhode.model import Builder
 from polhode.model.flexible import Flexible, Station
@@ -168,4 +167,4 @@ def model_of(arm):
     return build.build()
 
 
-__all__ = ["GRAVITY", "Cloud", "Held", "Piece", "Points", "model_of", "ph", "random_arm"]
+__all__ = ["GRAVITY", "Cloud", "Held", "Piece", "Points", "model_of", "random_arm"]

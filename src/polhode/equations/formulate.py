@@ -123,7 +123,9 @@ def _require_taken(model: Model, method: str) -> None:
     for name, what, only in _asked(model):
         if method not in only:
             words = " or ".join(f'"{one}"' for one in only)
-            raise ValueError(f"Body {name!r}: {what} is for method={words}, found {method!r}. Take one, or leave it out.")
+            raise ValueError(
+                f"Body {name!r}: {what} is for method={words}, found {method!r}. Take one, or leave it out."
+            )
     for body in model.bodies:
         if body.flexible is not None and body.flexible.rotation == "linear" and not body.flexible.root.still:
             raise ValueError(

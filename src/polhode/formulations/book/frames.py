@@ -148,4 +148,3 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
         bend = Twist(link.bend.w, zeros(3))
         own = Frame(parent=index, X=Pose(link.X.R, zeros(3)), at=at, speeds=speeds, H=H, bend=bend)
     return [moved, own]
-
