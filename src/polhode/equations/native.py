@@ -179,8 +179,9 @@ def bodies(kin: KinematicMotion) -> list[int]:
     for i, link in enumerate(links):
         frame = link.parent == i - 1 >= 0 and links[i - 1].inertia == Inertia.zero()
         number += not frame
-        for i in link.at:
-            found[i] = number
+        modes = () if link.modes is None else link.modes.at
+        for place in (*(() if link.section else link.at), *modes):
+            found[place] = number
     return found
 
 

@@ -95,3 +95,5 @@ def test_sources_of_several_terms():
     together = [("lagrange",), ("poincare", "denoc"), ("quasicoordinate",), ("book",), ("kane",)]
     assert sources(["mass", "velocity"], METHODS) == together
     assert sources(["forces"], ["kane", "denoc"]) == [("kane",), ("denoc",)]
+    deforming = sources(["velocity"], ["poincare", "denoc", "kane", "quasicoordinate"], deforming=True)
+    assert deforming == [("poincare", "kane"), ("denoc", "quasicoordinate")]
