@@ -57,12 +57,18 @@ def poses(arm, q, u):
             A, A_dot = W[piece.parent] @ E, W_dot[piece.parent] @ E + W[piece.parent] @ E_dot
             step = piece.at - held.p
         h = homogeneous(0, 0, skew(piece.axis)) if piece.turning else homogeneous(0, piece.axis, np.zeros((3, 3)))
-        J = homogeneous(1, step, np.eye(3)) @ expm(h * q[joint])
+        moved = np.eye(4) + h * q[joint]
+        if piece.turning:
+            moved = np.eye(4) + np.sin(q[joint]) * h + (1 - np.cos(q[joint])) * h @ h
+        J = homogeneous(1, step, np.eye(3)) @ moved
         A, A_dot = A @ J, A_dot @ J + A @ J @ h * u[joint]
-        root = section(piece.cloud.held[0], piece.cloud, q[own], u[own])
-        back = np.linalg.inv(root[0])
-        W.append(A @ back)
-        W_dot.append(A_dot @ back - A @ back @ root[1] @ back)
+        root = piece.cloud.held[0]
+        if root.Phi.any() or root.Psi.any():
+            E, E_dot = section(root, piece.cloud, q[own], u[own])
+            back = np.linalg.inv(E)
+            A, A_dot = A @ back, A_dot @ back - A @ back @ E_dot @ back
+        W.append(A)
+        W_dot.append(A_dot)
     return W, W_dot
 
 
@@ -73,14 +79,15 @@ def kinetic(arm, q, u):
     for piece, (_, modes), W, W_dot in zip(arm, places, *poses(arm, q, u), strict=True):
         P, d, rate = piece.cloud.points, q[modes], u[modes]
         g = P.g if piece.cloud.order == "first" else 0 * P.g
+        hh, hv, vv = np.zeros((3, 4, 4))
         for m, s0, phi, bent in zip(P.m, P.s0, P.phi, g, strict=True):
             s1, s2 = phi @ d, (bent @ d) @ d / 2
             v0, v1 = phi @ rate, (bent @ d) @ rate
             h0, h1, h2 = (np.concatenate([[one], s]) for one, s in ((1, s0), (0, s1), (0, s2)))
-            hh = np.outer(h0 + h1, h0 + h1) + np.outer(h0, h2) + np.outer(h2, h0)
             v0, v1 = np.concatenate([[0], v0]), np.concatenate([[0], v1])
-            hv, vv = np.outer(h0 + h1, v0) + np.outer(h0, v1), np.outer(v0, v0)
-            total = total + m / 2 * np.trace(W_dot @ hh @ W_dot.T + 2 * W_dot @ hv @ W.T + W @ vv @ W.T)
+            hh = hh + m * (np.outer(h0 + h1, h0 + h1) + np.outer(h0, h2) + np.outer(h2, h0))
+            hv, vv = hv + m * (np.outer(h0 + h1, v0) + np.outer(h0, v1)), vv + m * np.outer(v0, v0)
+        total = total + np.trace(W_dot @ hh @ W_dot.T + 2 * W_dot @ hv @ W.T + W @ vv @ W.T) / 2
     return total
 
 

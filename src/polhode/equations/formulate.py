@@ -69,7 +69,6 @@ def formulate(
         method = "kane" if chosen else _suited(model)
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"There is no method {method!r:.60}. {closest(method, METHODS)}")
-    _require_taken(model, method)
     if embed_by not in WAYS:
         raise ValueError(f'embed_by={embed_by!r:.60}: expected "substitution" or "recombination".')
     if embed_by != "substitution" and method != "kane":
@@ -112,6 +111,11 @@ def _require_orders(model: Model, method: str) -> None:
                 f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; '
                 f'only "book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
             )
+        if body.flexible.rotation == "linear" and not body.flexible.root.still:
+            raise ValueError(
+                f'Body {body.name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found '
+                'some that move there. Use clamped shapes, or rotation="proper".'
+            )
 
 
 def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
@@ -129,34 +133,11 @@ def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
     return names, [u for u in model.speeds if u not in turned]
 
 
-def _asked(model: Model) -> list[tuple[str, str, tuple[str, ...]]]:
-    """The bodies that ask for what few methods have, what that is, and these methods."""
-    bodies = [(body.name, body.flexible) for body in model.bodies if body.flexible is not None]
-    found = [(name, 'order="paper"', ("book",)) for name, flexible in bodies if flexible.order == "paper"]
-    linear = [(name, flexible) for name, flexible in bodies if flexible.rotation == "linear"]
-    return found + [(name, 'rotation="linear"', ("book", "lagrange")) for name, _ in linear]
-
-
-def _require_taken(model: Model, method: str) -> None:
-    for name, what, only in _asked(model):
-        if method not in only:
-            words = " or ".join(f'"{one}"' for one in only)
-            raise ValueError(
-                f"Body {name!r}: {what} is for method={words}, found {method!r}. Take one, or leave it out."
-            )
-    for body in model.bodies:
-        if body.flexible is not None and body.flexible.rotation == "linear" and not body.flexible.root.still:
-            raise ValueError(
-                f'Body {body.name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found '
-                'some that move there. Take clamped ones, or rotation="proper".'
-            )
-
-
 def _suited(model: Model) -> str:
     """The method that suits a model: by recursion where there is little to read."""
-    if _asked(model):
+    bent = [body.flexible for body in model.bodies if body.flexible is not None]
+    if any(flexible.order == "paper" or flexible.rotation == "linear" for flexible in bent):
         return "book"
     moving = sum(body.joint.nu > 0 for body in model.bodies)
     symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
-    deforming = any(body.flexible is not None for body in model.bodies)
-    return "poincare" if symbolic or (moving <= READABLE and not deforming) else "denoc"
+    return "poincare" if symbolic or (moving <= READABLE and not bent) else "denoc"

@@ -1,7 +1,7 @@
 """Energies where sections turn by 1 + skew(Psi d), which is no rotation: 4 x 4 transformations and traces.
 
-What stands on such a section is stretched a little, so that twists and wrenches do not suffice. "lagrange" differentiates
-these energies; "book" has recursions of its own. Forces and markers see proper rotations all the same.
+What stands on such a section is stretched a little, so that twists and wrenches do not suffice. "lagrange"
+differentiates these energies; "book" has recursions of its own. Forces and markers see proper rotations all the same.
 
 Reference: [Book, eq. 1 to 7, 22, 50].
 """
@@ -44,15 +44,18 @@ def transformations(kin: Kinematics) -> list[Pose]:
     """The blocks of W of every link. Reference: [Book, eq. 2, 3]."""
     found: list[Pose] = []
     for link in kin.links:
-        above = None if link.parent < 0 else kin.links[link.parent].modes
-        bent = link.section and link.modes is None and link.at and above is not None
-        X = linear_pose(link, kin.links[link.parent]) if bent and above.flexible.rotation == "linear" else link.X
+        above = None if link.parent < 0 or not link.section or not link.at else kin.links[link.parent].modes
+        bent = above is not None and above.flexible.rotation == "linear"
+        X = linear_pose(link, kin.links[link.parent]) if bent else link.X
         found.append(X if link.parent < 0 else found[link.parent] @ X)
     return found
 
 
 def kinetic(motion: Motion) -> Expr:
-    """Tr{ W' G W'^T + 2 sum_k d_k' W' D_k W^T + sum_kl d_k' d_l' W C_kl W^T } / 2, summed. Reference: [Book, eq. 22]."""
+    """The sum of Tr{ W' G W'^T + 2 sum_k d_k' W' D_k W^T + sum_kl d_k' d_l' W C_kl W^T } / 2.
+
+    Reference: [Book, eq. 22].
+    """
     kin = motion.joints
     total = as_expr(0)
     for link, W in zip(kin.links, transformations(kin), strict=True):

@@ -1,9 +1,9 @@
 """Recursive Lagrangian dynamics of flexible arms by 4 x 4 transformations, in simulation form J zdd = R.
 
-The paper's symbols here: q_j and delta_jk are coordinates of one list, z_j' our u, J our M, R our forces less velocity and
-gravity terms; Tr{} is `trace`; jFt_h, jF_h and jPhi_h are one inertia of the frames. What differs: any joint, trees,
-several sections of a body, proper rotations of them, and shapes of second order. The three orders in delta are those of
-`model.flexible`; "paper" is that of [Book, eq. 37], and no Lagrange equation of any energy.
+The paper's symbols here: z' is our u, J our M, R our forces less velocity and gravity terms, delta_jk our d; jFt_h,
+jF_h and jPhi_h are one inertia of the frames. What the paper has not: any joint, trees, several sections of a body,
+proper rotations of them, and shapes of second order. The three orders in delta are those of `model.flexible`; "paper"
+is that of [Book, eq. 37], and no Lagrange equation of any energy.
 
 frames       : A_j and E_j with their slopes [Book, eq. 1 to 17]
 masses       : G, D and C [Book, eq. 24 to 37]

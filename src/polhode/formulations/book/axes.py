@@ -1,7 +1,7 @@
 """What the recursions of the paper ask of 4 x 4 matrices, whatever axes these are written in.
 
-Two kinds of quantity pass through the frames: inertias like jFt_h [Book, eq. 67] and matrices like Q_j [Book, eq. 88], which
-are momenta or their rates. Both are summed, carried from a frame to its parent, and met by slopes of W in a trace.
+Two kinds of quantity pass through the frames: inertias like jFt_h [Book, eq. 67] and matrices like Q_j [Book, eq. 88],
+which are momenta or their rates. Both are summed, carried from a frame to its parent, and met by slopes of W in traces.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
     W_j = What_{j-1} A_j,   What_j = W_j E_j                                   [Book, eq. 3, 13]
 
-A joint moves along constant twists: A_j' = A_j hat(H u), A_j'' = A_j (hat(H u)^2 + hat(H u')), so that U_jk = A_j hat(h_k)
-for any joint; the paper's joints are rotary. A link deflects to a section E_j(d), of which one body may have several, as
-trees need. It is taken in two steps, a displacement and a turn:
+A joint moves along constant twists, A_j' = A_j hat(H u) and A_j'' = A_j (hat(H u)^2 + hat(H u')), so that
+U_jk = A_j hat(h_k) for any joint; the paper's joints are rotary. A link deflects to a section E_j(d), of which one body
+may have several, as trees need. It is taken in two steps, a displacement and a turn:
 
     E_j = [1  0; s(d)  1] [1  0; 0  R(d)]       R = exp(skew(Psi d)), or as the paper has it 1 + skew(Psi d)
 
-With the latter E_j = H_j + sum_k d_k M_jk [Book, eq. 5 to 7]. So A_j and the two steps of E_j are frames alike, each with
-slopes by speeds of its own, and one recursion passes through all of them. A rigid link has no E_j: what stands on it is
-part of the next A_j, and costs nothing [Book, section 5.2.4].
+With the latter E_j = H_j + sum_k d_k M_jk [Book, eq. 5 to 7]. So A_j and the two steps of E_j are frames alike, each
+with slopes by speeds of its own, and one recursion passes through all of them. A rigid link has no E_j: what stands on
+it is part of the next A_j, and costs nothing [Book, section 5.2.4].
 
 Homogeneous vectors are [1, x, y, z], as in [Book, eq. 1].
 """
@@ -137,7 +137,7 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
     turning = [i for i, h in enumerate(link.H) if h.w != zeros(3)]
     if not turning:
         return [moved]
-    at, speeds = (tuple(row[i] for i in turning) for row in (link.at, link.speeds))
+    at, speeds = tuple(link.at[i] for i in turning), tuple(link.speeds[i] for i in turning)
     if body.modes.flexible.rotation == "linear":
         slopes = linear_turns(link, body)
         turns = tuple(slopes[i] for i in turning)

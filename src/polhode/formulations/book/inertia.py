@@ -1,9 +1,9 @@
 """The inertia matrix J, by the recursions of section 5.2.
 
-The chain is A_1 E_1 A_2 E_2 ... of frames alike, so the paper's three matrices are one: jFt_h between two joints, jF_h between a
-joint and a section, jPhi_h between two sections [Book, eq. 67, 71, 76]. It is never formed for two frames: what a unit of a
-speed z_h makes of it, jFt_h (dW_h/dz_h)^T, is carried inward instead, a matrix for each speed and not for each pair, and only
-frames that have speeds are met [Book, section 5.2.4].
+The chain is A_1 E_1 A_2 E_2 ... of frames alike, so the paper's three matrices are one: jFt_h between two joints, jF_h
+between a joint and a section, jPhi_h between two sections [Book, eq. 67, 71, 76]. It is never formed for two frames:
+what a unit of a speed z_h makes of it, jFt_h (dW_h/dz_h)^T, is carried inward instead, a matrix for each speed and not
+for each pair, and only frames that have speeds are met [Book, section 5.2.4].
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def inertia_matrix(axes: Axes[F, Y], size: int) -> Matrix:
         if frame.mass is not None:
             for f, (at, D) in enumerate(zip(frame.mass.at, axes.modal(k), strict=True)):  # eq. 68, 69, 72, 73
                 moved[at] = axes.sum(moved[at], D) if at in moved else D
-                for e in range(f + 1):
-                    add(frame.mass.at[e], at, axes.own(k, e, f))
+                for other in range(f + 1):
+                    add(frame.mass.at[other], at, axes.own(k, other, f))
         unit = [axes.momentum(k, i, inertias[k]) for i in range(len(frame.at))]
         for i, at in enumerate(frame.at):
             for j in range(i + 1):  # eq. 66 with h = j, 73

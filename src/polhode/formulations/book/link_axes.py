@@ -1,13 +1,13 @@
 """The same in the axes of the links: what proper rotations leave of the 4 x 4 matrices.
 
-Where R R^T = 1 every trace may be taken in the axes of its link, Tr{W A Y W^T} = Tr{A Y}, which the paper does in (72) and
-(73). All slopes of W are then of the form hat(V) = [0 0; v skew(w)], and of a matrix Y only its first row f and the axial vector n of
-its 3 x 3 block meet one:
+Where R R^T = 1 every trace may be taken in the axes of its link, Tr{W A Y W^T} = Tr{A Y}, which the paper does in (72)
+and (73). All slopes of W are then of the form hat(V) = [0 0; v skew(w)], and of a matrix Y only its first row f and the
+axial vector n of its 3 x 3 block meet one:
 
     Tr{ hat(V) Y } = v.f + w.n,      Y = [0 f^T; 0 N],  n = axial(N)
 
-so that of every 4 x 4 matrix six numbers are carried, of W^-1 Wdd = [0 0; a  skew(w_dot) + skew(w)^2] nine, and W itself is not
-needed. This is where the operations go that the paper counts in its section 6.
+So of every 4 x 4 matrix six numbers are carried, of W^-1 W'' = [0 0; a  skew(w_dot) + skew(w)^2] nine, and W itself is
+not needed. This is where the operations go that the paper counts in its section 6.
 """
 
 from __future__ import annotations

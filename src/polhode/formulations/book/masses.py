@@ -5,7 +5,7 @@ With h = [1, s] of every point and integrals over the mass:
     G   = int h h^T                  D_k = int h (dh/dd_k)^T           C_kl = int (dh/dd_k) (dh/dd_l)^T
 
 The paper halves these, and doubles every trace they are in; we do neither. Where the field is of second order in d,
-s = s0 + sum_k d_k phi_k + 1/2 sum_kl d_k d_l g_kl, as for beams that become shorter where they bend, G and D have the parts
+s = s0 + sum_k d_k phi_k + 1/2 sum_kl d_k d_l g_kl, as for beams that become shorter where they bend, G and D have parts
 H2 and G2 that the paper has not, and points accelerate by g d' d' beside.
 
 Reference: [Book, eq. 24 to 30, 36, 37].

@@ -1,9 +1,9 @@
 """The operation count of section 6: the paper's formula beside ours, counted on the graph.
 
-The paper counts multiplications and additions of J and R for n joints and n_f flexible links of m modes each, without the
-inverse of J, with "an average joint complexity over two common types of rotary joints": here axes turn by 90 degrees and stay
-parallel in turn. Its general shapes move and turn sections in all directions; shapes of one plane are those of
-bending beams.
+The paper counts multiplications and additions of J and R for n joints and n_f flexible links of m modes each, without
+the inverse of J, with "an average joint complexity over two common types of rotary joints": here axes turn by 90
+degrees and stay parallel in turn. Its general shapes move and turn sections in all directions; shapes of one plane
+are those of bending beams.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
+from typing import Any
 
 from polhode.formulations import denoc
 from polhode.formulations.terms import Terms
@@ -43,8 +44,8 @@ class Operations:
 def printed(n: int, n_f: int, m: int) -> tuple[int, int]:
     """Multiplications and additions as the paper's formulas have them, though its text says 12,009 for (6, 2, 3).
 
-    The additions have 115.5 n_f m twice but for digits; where the first is read as n_f^2 m, as among the multiplications,
-    they are 11,273.
+    Among the additions are 115.5 n_f m and 123 n_f m; where the first is read as 115.5 n_f^2 m, in the manner of the
+    multiplications, they are 11,273.
 
     Reference: [Book, section 6].
 
@@ -61,7 +62,11 @@ def printed(n: int, n_f: int, m: int) -> tuple[int, int]:
 def operations(
     n: int = 6, n_f: int = 2, m: int = 3, *, shapes: str = "general", order: str = "paper", first: int = 1
 ) -> Operations:
-    """Count the operations of an arm of n rotary joints whose links `first` to `first + n_f - 1`, from 0, have m modes."""
+    """Count the operations of an arm of n rotary joints of which n_f links have m modes each.
+
+    These are next to one another, from the one numbered `first`, where the first of all is 0. Shapes are "general" or
+    of one "plane".
+    """
     arm = counted_arm(n, range(first, first + n_f), m, shapes=shapes, order=order)
     kin = derive(arm)
     own = terms(kin)
@@ -97,7 +102,7 @@ def counted_arm(n: int, flexible: range, m: int, *, shapes: str, order: str) -> 
     at: tuple[float, ...] = (0, 0, 0)
     for k in range(n):
         turned = (math.pi / 2, 0, 0) if k % 2 else (0, 0, 0)
-        body: dict[str, object] = {"mass": 1 + draw.random(), "com": [draw.random() for _ in range(3)]}
+        body: dict[str, Any] = {"mass": 1 + draw.random(), "com": [draw.random() for _ in range(3)]}
         body["inertia"] = [2 + draw.random() for _ in range(3)] + [draw.random() / 4 for _ in range(3)]
         if k in flexible:
             body = {"flexible": Counted(m=m, shapes=shapes, order=order, seed=k)}

@@ -2,8 +2,9 @@
 
     J zdd + velocity + gravity = F,     velocity + gravity = F - R
 
-The loads of Q_j contain gravity as an acceleration of the base, so that P_j [Book, eq. 89, 90] is in their first column, and
-one recursion gives both. Stiffness, K_jkf in [Book, eq. 85, 86], is a law of force like others, and not in here.
+The loads of Q_j contain gravity as an acceleration of the base: W'' has it in its first column, which meets that of G,
+the paper's P_j [Book, eq. 89, 90]. So one recursion gives both. Stiffness, K_jkf in [Book, eq. 85, 86], is a law of
+force like others, and not in here.
 """
 
 from __future__ import annotations
