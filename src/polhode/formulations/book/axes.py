@@ -31,6 +31,10 @@ class Axes(ABC, Generic[F, Y]):
     def inward(self, k: int, inertia: F, beyond: F) -> F:
         """The inertia of the parent with that beyond frame k: F_p + T F_k T^T. Reference: [Book, eq. 79]."""
 
+    def at(self, k: int) -> tuple[int, ...]:
+        """Places of the speeds whose slopes are taken in frame k."""
+        return self.frames[k].at
+
     @abstractmethod
     def momentum(self, k: int, i: int, inertia: F) -> Y:
         """F (dW_k/dz)^T, what all beyond frame k has of a unit of its speed i. Reference: [Book, eq. 66, 70]."""

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, jacobian, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, jacobian, matrix, substitute, vector, zeros
 from polhode.kinematics import Kinematics, Link
+from polhode.kinematics.bent import coefficients
 from polhode.kinematics.linear import linear_pose, linear_turns
 from polhode.spatial import Pose, Twist, skew
+from polhode.spatial.modal import weighted
 from polhode.spatial.vectors import combine
 
 from .masses import Mass, deformed, rigid
@@ -36,6 +38,8 @@ class Frame:
     X        : its place in the parent, the blocks of A_j or E_j; R is no rotation where rotations are linear
     H        : its twists by unit speeds in its own axes; none where rotations are linear
     bend     : the rate of H u where the speeds are constant
+    swept    : the twists of all beyond by these speeds, in its own axes, where they are not H: a displacement has those of
+               the turn after it with its own, and the turn none
     turns    : where rotations are linear, the slopes of R by the speeds instead
     at       : places of its speeds among all
     speeds   : along H
@@ -50,6 +54,7 @@ class Frame:
     speeds: tuple[Expr, ...] = ()
     H: tuple[Twist, ...] = ()
     bend: Twist
+    swept: tuple[Twist, ...] | None = None
     turns: tuple[Matrix, ...] = ()
     armature: tuple[Expr, ...] = ()
     closing: tuple[Matrix, ...] = ()
@@ -123,22 +128,24 @@ def _joint(kin: Kinematics, k: int, parent: int) -> Frame:
 def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
     """The displacement and the turn of E_j. Reference: [Book, eq. 5 to 7]."""
     assert body.modes is not None
-    d, rates = vector(body.modes.d), vector(link.speeds)
-    slides = jacobian(link.X.p, d)  # of Phi + g d
-    drawn = vector([rates @ (jacobian(slides[i], d) @ rates) for i in range(3)])
+    d = body.modes.d
+    slides, drawn = _slides(link, d)
+    turning = [i for i, h in enumerate(link.H) if h.w != zeros(3)]
+    linear = body.modes.flexible.rotation == "linear"
+    lefts = [zeros(3)] * len(d) if linear else _lefts(link, d)
     moved = Frame(
         parent=parent,
         X=Pose.at(link.X.p),
         at=link.at,
         speeds=link.speeds,
-        H=tuple(Twist(zeros(3), column) for column in slides.T.rows()),
+        H=tuple(Twist(zeros(3), slide) for slide in slides),
         bend=Twist(zeros(3), drawn),
+        swept=tuple(Twist(left, slide) for left, slide in zip(lefts, slides, strict=True)),
     )
-    turning = [i for i, h in enumerate(link.H) if h.w != zeros(3)]
     if not turning:
         return [moved]
     at, speeds = tuple(link.at[i] for i in turning), tuple(link.speeds[i] for i in turning)
-    if body.modes.flexible.rotation == "linear":
+    if linear:
         slopes = linear_turns(link, body)
         turns = tuple(slopes[i] for i in turning)
         X = Pose(linear_pose(link, body).R, zeros(3))
@@ -146,5 +153,31 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
     else:
         H = tuple(Twist(link.H[i].w, zeros(3)) for i in turning)
         bend = Twist(link.bend.w, zeros(3))
-        own = Frame(parent=index, X=Pose(link.X.R, zeros(3)), at=at, speeds=speeds, H=H, bend=bend)
+        own = Frame(parent=index, X=Pose(link.X.R, zeros(3)), at=at, speeds=speeds, H=H, bend=bend, swept=())
     return [moved, own]
+
+
+def _slides(link: Link, d: tuple[Expr, ...]) -> tuple[list[Matrix], Matrix]:
+    """The slopes Phi_k + sum_l g_kl d_l of a section's place, and its second rate sum_kl g_kl d_k' d_l'."""
+    straight = {e: as_expr(0) for e in d}
+    found, drawn = [], zeros(3)
+    for slope, rate in zip(jacobian(link.X.p, vector(d)).T.rows(), link.speeds, strict=True):
+        g = substitute(jacobian(slope, vector(d)), straight).T.rows()
+        found.append(weighted(substitute(slope, straight), g, d))
+        drawn = drawn + weighted(zeros(3), g, link.speeds) * rate
+    return found, drawn
+
+
+def _lefts(link: Link, d: tuple[Expr, ...]) -> list[Matrix]:
+    """The angular velocities of a section by unit speeds in the axes of its body, Jl(th) Psi_k.
+
+    Jl = 1 + b skew(th) + c skew(th)^2, with b and c of `kinematics.bent`.
+    """
+    straight = {e: as_expr(0) for e in d}
+    psi = [substitute(h.w, straight) for h in link.H]
+    used = [i for i in range(3) if any(column[i] != 0 for column in psi)]
+    if len(used) < 2:
+        return psi
+    th = matrix(psi).T @ vector(d)
+    b, c, _, _ = coefficients(th @ th)
+    return [column + cross(th, column) * b + cross(th, cross(th, column)) * c for column in psi]

@@ -32,10 +32,11 @@ def inertia_matrix(axes: Axes[F, Y], size: int) -> Matrix:
                 moved[at] = axes.sum(moved[at], D) if at in moved else D
                 for other in range(f + 1):
                     add(frame.mass.at[other], at, axes.own(k, other, f))
-        unit = [axes.momentum(k, i, inertias[k]) for i in range(len(frame.at))]
-        for i, at in enumerate(frame.at):
+        places = axes.at(k)
+        unit = [axes.momentum(k, i, inertias[k]) for i in range(len(places))]
+        for i, at in enumerate(places):
             for j in range(i + 1):  # eq. 66 with h = j, 73
-                add(frame.at[j], at, axes.along(k, j, unit[i]))
+                add(places[j], at, axes.along(k, j, unit[i]))
             for other, part in moved.items():  # eq. 66, 69, 70, 74, 75; twice where the speed moves this frame, too
                 e = axes.along(k, i, part)
                 add(at, other, e * 2 if at == other else e)
@@ -43,7 +44,7 @@ def inertia_matrix(axes: Axes[F, Y], size: int) -> Matrix:
                 add(at, at, frame.armature[i])
         if frame.parent < 0:
             continue
-        for i, at in enumerate(frame.at):
+        for i, at in enumerate(places):
             moved[at] = axes.sum(moved[at], unit[i]) if at in moved else unit[i]
         for at, part in moved.items():  # eq. 78, 80, 81
             there, seen = beyond[frame.parent], axes.carried(k, part)

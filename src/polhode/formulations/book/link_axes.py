@@ -54,6 +54,11 @@ class LinkAxes(Axes[Pseudo, Wrench]):
             still = own.w == zeros(3) == rate.w and R == Pose.identity().R and frame.parent >= 0
             self.S.append(self.S[frame.parent] if still else _spin(self.w[-1], w_dot[-1]))
 
+        self.swept = [frame.H if frame.swept is None else frame.swept for frame in frames]
+
+    def at(self, k: int) -> tuple[int, ...]:
+        return self.frames[k].at if self.swept[k] else ()
+
     def inertia(self, k: int) -> Pseudo:
         mass = self.frames[k].mass
         return Pseudo(m=as_expr(0), h=zeros(3), S=zeros(3, 3)) if mass is None else mass.G
@@ -69,11 +74,11 @@ class LinkAxes(Axes[Pseudo, Wrench]):
 
     def momentum(self, k: int, i: int, inertia: Pseudo) -> Wrench:
         """F hat(h)^T."""
-        h = self.frames[k].H[i]
+        h = self.swept[k][i]
         return Wrench(_swept(inertia.S, h.w) + cross(inertia.h, h.v), h.v * inertia.m + cross(h.w, inertia.h))
 
     def along(self, k: int, i: int, momentum: Wrench) -> Expr:
-        return self.frames[k].H[i].dot(momentum)
+        return self.swept[k][i].dot(momentum)
 
     def carried(self, k: int, momentum: Wrench) -> Wrench:
         return self.frames[k].X @ momentum

@@ -23,7 +23,7 @@ def needed(axes: Axes[F, Y], size: int) -> Matrix:
         if frame.mass is not None:
             for at, e in zip(frame.mass.at, axes.modal_loads(k), strict=True):  # eq. 85
                 rows[at] = rows[at] + e
-        for i, at in enumerate(frame.at):  # eq. 84, 86
+        for i, at in enumerate(axes.at(k)):  # eq. 84, 86
             rows[at] = rows[at] + axes.along(k, i, Q[k])
         if frame.parent >= 0:  # eq. 88
             Q[frame.parent] = axes.sum(Q[frame.parent], axes.carried(k, Q[k]))
