@@ -16,6 +16,7 @@ def random_state(eq, seed, size=1.0):
                 turn = q[first : first + 4]
                 q[first : first + 4] = turn / np.linalg.norm(turn)
             first += part.nq
+        first += len(body.modes)
     return q, draw.uniform(-1, 1, len(eq.u))
 
 
