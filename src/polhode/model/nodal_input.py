@@ -20,7 +20,7 @@ def flexible(
     nodes: Any, *, mass: Any, stiffness: Any, modes: int | None = None, root: Sequence[int] = (),
     interfaces: Mapping[str, Any] | None = None, keep: int | None = None, shapes: Any = None, rotations: Any = None,
     second: Any = None, geometric: tuple[Any, Any] | None = None, damping: Any = 0.0, edges: Any = (),
-    order: str = "first", rotation: str = "proper",
+    outline: Any = None, order: str = "first", rotation: str = "proper",
 ) -> Nodal:  # fmt: skip
     """Make a flexible body of matrices of finite elements, or of modes that are known.
 
@@ -43,7 +43,8 @@ def flexible(
     geometric  : (A, W) with A (3, m, m), the stiffness of the modes that a unit acceleration along each axis adds by its
                  stresses, and W (3, 3, m, m) that of the acceleration s_a e_c: what H2 and G2 are, see docs/flexible-arrays.md
     damping    : a ratio of the critical one, of all modes or of each, or a matrix (m, m)
-    edges      : pairs of nodes, for pictures and rotations
+    edges      : pairs of nodes that elements join: for rotations of nodes that have none of their own, and for pictures
+    outline    : pairs of nodes that pictures join instead
     order      : "first" needs `second` or `geometric`; "full" is the linear field without stiffening
     """
     x = _array(nodes, "nodes", (None, 3))
@@ -93,7 +94,7 @@ def flexible(
         rigidity=K,
         losses=losses(damping, K, np.einsum("klaa->kl", moments.C2)),
         regions={name: Region(at=x[list(among)].mean(axis=0), nodes=among) for name, among in named.items()},
-        edges=pairs,
+        edges=pairs if outline is None else _edges(outline, n),
         order=order,
         rotation=rotation,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from polhode.graph import Matrix, as_expr, matrix, vector
 from polhode.spatial.modal import ModalInertia
 
-NOISE = 1e-12  # of the largest that an integral of a product can be
+NOISE = 1e-9  # of the largest that an integral of a product can be: what solvers leave where symmetry makes 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +55,9 @@ class Moments:
             "H2": curved[:, :, None], "G2": pairs[:, :, None, None],
         }  # fmt: skip
         found = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        found["C2"] = (found["C2"] + found["C2"].transpose(1, 0, 3, 2)) / 2
+        for name in ("H2", "G2"):
+            found[name] = (found[name] + found[name].swapaxes(0, 1)) / 2
         return {name: np.where(np.abs(x) < NOISE * bounds[name], 0.0, x) for name, x in found.items()}
 
 
