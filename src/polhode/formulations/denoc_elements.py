@@ -152,10 +152,10 @@ def inertia_matrix(kin: Kinematics) -> Matrix:
             block, other = parts.inertia(i, j), kin.links[j]
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
-                    row, column = link.first + a, other.first + b
+                    row, column = link.at[a], other.at[b]
                     found[row][column] = found[column][row] = block[a, b]
         for a, armature in enumerate(link.armature):
-            found[link.first + a][link.first + a] = found[link.first + a][link.first + a] + armature
+            found[link.at[a]][link.at[a]] = found[link.at[a]][link.at[a]] + armature
     return matrix(found) if n else zeros(0, 0)
 
 
@@ -163,7 +163,8 @@ def convective_matrix(kin: Kinematics) -> Matrix:
     """C by elements, (nu, nu), with C u the velocity terms and M_dot - 2 C skew.
 
     M_dot - 2 C = T_dot^T M T - T^T M T_dot - T^T (W M + M W) T: three skew matrices.
-    Reference: [SahaGoel, eq. 20, 21].
+    Reference: [SahaGoel, eq. 20, 21]. With bodies that deform there are no such elements: C is then half the slopes of
+    the velocity terms, and M_dot - 2 C is not skew.
     """
     parts = Elements(kin)
     n = len(kin.u)
@@ -173,12 +174,12 @@ def convective_matrix(kin: Kinematics) -> Matrix:
             block = parts.convective(i, j)
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
-                    found[link.first + a][other.first + b] = block[a, b]
+                    found[link.at[a]][other.at[b]] = block[a, b]
         # armatures on speeds whose axes do not commute: -c_b[l, a] a_l u_l, skew in a and b
         for b, c in enumerate(link.part.structure[: len(link.H)]):
             for a in range(len(link.H)):
                 for l, (u, armature) in enumerate(zip(link.speeds, link.armature, strict=False)):
-                    row, column = link.first + a, link.first + b
+                    row, column = link.at[a], link.at[b]
                     found[row][column] = found[row][column] - u * c[l, a] * armature
     return matrix(found) if n else zeros(0, 0)
 
@@ -232,6 +233,6 @@ def _bodies(kin: Kinematics) -> list[Body]:
 def _place(kin: Kinematics, index: int) -> tuple[int, int]:
     """The link of a speed, and which of its columns."""
     for k, link in enumerate(kin.links):
-        if link.first <= index < link.first + len(link.H):
-            return k, index - link.first
+        if index in link.at:
+            return k, link.at.index(index)
     raise IndexError(index)

@@ -31,7 +31,7 @@ def check_names(model: Model, faults: Faults) -> None:
         "Force": [force.name for force in model.forces],
         "Constraint": [c.name for c in model.switchable],
         # not model.coordinates, which would keep the order that bodies have now
-        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
+        "Variable": [name for body in model.bodies for name in (*body.coordinates, *body.speeds)]
         + [state.name for state in model.states]
         + [str(s.value) for s in model.controls],
     }
@@ -46,7 +46,7 @@ def check_names(model: Model, faults: Faults) -> None:
                 faults.add(f"{kind} {name!r} exists {times} times, expected once. Rename all but one.")
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
-    speeds = {name for body in model.bodies for name in body.joint.speeds()}
+    speeds = {name for body in model.bodies for name in body.speeds}
     for actuator in model.actuators:
         if actuator.name in speeds:
             faults.add(
