@@ -34,8 +34,8 @@ _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
     "model": "Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical universal "
-    "planar spherical free weld height_grid",
-    "formats": "load save",
+    "planar spherical free weld height_grid flexible craig_bampton Frame",
+    "formats": "load save load_calculix load_flexible save_flexible",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics ConstraintWarning",
@@ -47,7 +47,7 @@ _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.s
 if TYPE_CHECKING:
     from .analyze import LinearModel, check, linearize
     from .equations import ConstraintWarning, Dynamics, Equations, formulate
-    from .formats import load, save
+    from .formats import load, load_calculix, load_flexible, save, save_flexible
     from .formulations import suggest_speeds
     from .graph import (
         Expr,
@@ -80,12 +80,15 @@ if TYPE_CHECKING:
     from .model import (
         TIME,
         Builder,
+        Frame,
         Joint,
         Limits,
         Model,
         ModelError,
         compound,
+        craig_bampton,
         cylindrical,
+        flexible,
         free,
         height_grid,
         joint,
@@ -130,6 +133,7 @@ __all__ = [
     "Dynamics",
     "Equations",
     "Expr",
+    "Frame",
     "Joint",
     "Limits",
     "LinearModel",
@@ -151,9 +155,11 @@ __all__ = [
     "compound",
     "configuration",
     "cos",
+    "craig_bampton",
     "cylindrical",
     "evaluate",
     "exp",
+    "flexible",
     "formulate",
     "free",
     "height_grid",
@@ -162,6 +168,8 @@ __all__ = [
     "kinematic_matrix",
     "linearize",
     "load",
+    "load_calculix",
+    "load_flexible",
     "locked",
     "log",
     "matrix",
@@ -172,6 +180,7 @@ __all__ = [
     "prismatic",
     "revolute",
     "save",
+    "save_flexible",
     "screw",
     "select",
     "sign",

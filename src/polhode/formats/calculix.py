@@ -58,8 +58,8 @@ class Matrices:
         at = self.nodes[list(held)].mean(axis=0) if origin is None else np.asarray(origin, dtype=float)
         named = {str(name): self._members(name, "interface") for name in interfaces}
         return flexible(
-            self.nodes - at, mass=self.mass, stiffness=self.stiffness, modes=modes, root=held, interfaces=named, keep=keep,
-            damping=damping, edges=self.edges, outline=self.outline, order=order, rotation=rotation,
+            self.nodes - at, mass=self.mass, stiffness=self.stiffness, modes=modes, root=held, interfaces=named,
+            keep=keep, damping=damping, edges=self.edges, outline=self.outline, order=order, rotation=rotation,
         )  # fmt: skip
 
     def _members(self, name: str | int, what: str) -> tuple[int, ...]:
@@ -69,7 +69,9 @@ class Matrices:
             return (self.numbers.index(name),)
         found = self.sets.get(str(name).upper())
         if not found:
-            raise ModelError([f"{what}: there is no *NSET {name!r}. {closest(str(name).upper(), self.sets)}"], self.source)
+            raise ModelError(
+                [f"{what}: there is no *NSET {name!r}. {closest(str(name).upper(), self.sets)}"], self.source
+            )
         return found
 
 
@@ -110,10 +112,10 @@ def _rows(path: Path, mesh: Mesh) -> list[tuple[int, int]]:
     at = path.with_suffix(".dof")
     rows = []
     for line, text in enumerate(_text(at).split(), 1):
-        node, _, axis = text.partition(".")
-        if not (node.isdecimal() and axis.isdecimal()):
+        first, _, second = text.partition(".")
+        if not (first.isdecimal() and second.isdecimal()):
             raise ModelError([f"line {line} is {text!r:.40}, expected a node and a direction as 12.3."], str(at))
-        rows.append((int(node), int(axis)))
+        rows.append((int(first), int(second)))
     if len(rows) > LARGEST:
         raise ModelError([f"has {len(rows)} rows, expected at most {LARGEST}. Mesh coarser."], str(at))
     for node, axis in rows:
@@ -133,9 +135,9 @@ def _rows(path: Path, mesh: Mesh) -> list[tuple[int, int]]:
         if missing:
             raise ModelError(
                 [
-                    f"node {node} has no row for direction {missing[0]}: something holds it, and its mass is lost. Leave "
-                    "*BOUNDARY, *EQUATION, *TIE and *RIGID BODY out of the run that writes the matrices, and clamp it "
-                    "with root=."
+                    f"node {node} has no row for direction {missing[0]}: something holds it, and its mass is lost. "
+                    "Leave *BOUNDARY, *EQUATION, *TIE and *RIGID BODY out of the run that writes the matrices, "
+                    "and clamp it with root=."
                 ],
                 str(at),
             )

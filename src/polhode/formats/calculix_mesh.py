@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Mesh:
             (min(pair), max(pair))
             for element in self.elements
             for line in element.edges().values()
-            for pair in zip(line[:-1], line[1:], strict=True)
+            for pair in pairwise(line)
         )
         return list(found)
 
@@ -69,17 +70,17 @@ class Mesh:
                 corners = tuple(element.nodes[i - 1] for i in face)
                 once[frozenset(corners)] = None if frozenset(corners) in once else corners
         normals: dict[frozenset[int], list[np.ndarray]] = {}
-        for corners in once.values():
-            if corners is not None:
-                p = np.array([self.nodes[i] for i in corners])
+        for around in once.values():
+            if around is not None:
+                p = np.array([self.nodes[i] for i in around])
                 n = np.cross(p[1] - p[0], p[-1] - p[0])
-                for a, b in zip(corners, (*corners[1:], corners[0]), strict=True):
+                for a, b in pairwise((*around, around[0])):
                     normals.setdefault(frozenset((a, b)), []).append(n / max(float(np.linalg.norm(n)), 1e-300))
         return [
             pair
             for ends, found in normals.items()
             if len(found) < 2 or found[0] @ found[1] < SHARP
-            for pair in zip(lines[ends][:-1], lines[ends][1:], strict=True)
+            for pair in pairwise(lines[ends])
         ]
 
 
@@ -120,7 +121,9 @@ def read_mesh(text: str, source: str) -> Mesh:
 
 def _cards(text: str) -> Iterator[tuple[int, str, dict[str, str], list[list[str]]]]:
     """Each keyword with its line, its options and the lines of data below it, in capitals."""
-    card, options, start, data = "", {}, 0, []
+    card, start = "", 0
+    options: dict[str, str] = {}
+    data: list[list[str]] = []
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip().upper()
         if not line or line.startswith("**"):
@@ -142,13 +145,15 @@ def _elements(kind: str, numbers: list[str], where: str) -> list[Solid]:
     if not count.isdecimal() or int(count) not in _CORNERS:
         raise ModelError(
             [
-                f"{where}: elements of type {kind!r:.20}, expected solids: C3D4, C3D6, C3D8, C3D10, C3D15 or C3D20. Mesh "
-                "with those; frames of beams are made with polhode.Frame."
+                f"{where}: elements of type {kind!r:.20}, expected solids: C3D4, C3D6, C3D8, C3D10, C3D15 or C3D20. "
+                "Mesh with those; frames of beams are made with polhode.Frame."
             ]
         )
     width = int(count) + 1
     if len(numbers) % width:
-        raise ModelError([f"{where}: has {len(numbers)} numbers, expected a multiple of {width}: a number and the nodes."])
+        raise ModelError(
+            [f"{where}: has {len(numbers)} numbers, expected a multiple of {width}: a number and the nodes."]
+        )
     return [Solid(nodes=tuple(map(int, numbers[k + 1 : k + width]))) for k in range(0, len(numbers), width)]
 
 

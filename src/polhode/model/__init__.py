@@ -4,15 +4,19 @@ from .body import WORLD, Body, Marker
 from .builder import Builder
 from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
 from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
+from .craig_bampton import craig_bampton
 from .drives import Actuator
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
+from .frame import Frame
 from .joint import Joint, Limits, Part, compound, joint
 from .keyframes import Keyframe
 from .model import Model
 from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
+from .nodal import Nodal
+from .nodal_input import flexible
 from .relief import height_grid
 from .report import Report
 from .states import TIME, State
@@ -38,6 +42,7 @@ __all__ = [
     "Element",
     "Faults",
     "Force",
+    "Frame",
     "Joint",
     "Keyframe",
     "KnifeEdge",
@@ -50,6 +55,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Motor",
+    "Nodal",
     "Part",
     "Potential",
     "Relation",
@@ -63,7 +69,9 @@ __all__ = [
     "When",
     "at",
     "compound",
+    "craig_bampton",
     "cylindrical",
+    "flexible",
     "free",
     "height_grid",
     "joint",

@@ -35,8 +35,8 @@ class BeamElement:
         for stiff, at in ((self.EA, (0, 6)), (self.GJ, (3, 9))):
             k[np.ix_(at, at)] += stiff / L * np.array([[1, -1], [-1, 1]])
         # deflection along y turns about z; along z it turns the other way about y
-        for EI, at, s in ((self.EI_z, (1, 5, 7, 11), 1), (self.EI_y, (2, 4, 8, 10), -1)):
-            k[np.ix_(at, at)] += EI / L**3 * np.array([
+        for EI, four, s in ((self.EI_z, (1, 5, 7, 11), 1), (self.EI_y, (2, 4, 8, 10), -1)):
+            k[np.ix_(four, four)] += EI / L**3 * np.array([
                 [12, 6 * s * L, -12, 6 * s * L],
                 [6 * s * L, 4 * L**2, -6 * s * L, 2 * L**2],
                 [-12, -6 * s * L, 12, -6 * s * L],

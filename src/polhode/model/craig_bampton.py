@@ -94,7 +94,9 @@ def square_symmetric(values: Any, what: str) -> np.ndarray:
     """Read a symmetric matrix of numbers."""
     rows = values.shape[0] if hasattr(values, "toarray") else 0
     if rows > LARGEST:
-        raise fault(f"{what.capitalize()}: has {rows} rows, expected at most {LARGEST}. Reduce it before, or mesh coarser.")
+        raise fault(
+            f"{what.capitalize()}: has {rows} rows, expected at most {LARGEST}. Reduce it before, or mesh coarser."
+        )
     dense = values.toarray() if hasattr(values, "toarray") else values
     try:
         found = np.array(dense, dtype=float)
@@ -114,7 +116,7 @@ def square_symmetric(values: Any, what: str) -> np.ndarray:
             f"{what.capitalize()}: not symmetric: row {i}, column {j} is {found[i, j]:.6g}, row {j}, column {i} is "
             f"{found[j, i]:.6g}. If it is one triangle alone, add the other: A + A.T - diag(A)."
         )
-    return (found + found.T) / 2
+    return np.asarray((found + found.T) / 2)
 
 
 def _places(values: Any, n: int, what: str) -> np.ndarray:
@@ -128,7 +130,7 @@ def _places(values: Any, n: int, what: str) -> np.ndarray:
 def _rows(interface: Any, n: int) -> np.ndarray:
     found = np.asarray(interface, dtype=float)
     if found.ndim < 2:
-        return np.eye(n)[_places(list(found.astype(int)), n, "interface")]
+        return np.asarray(np.eye(n)[_places(list(found.astype(int)), n, "interface")])
     if found.shape[1] != n or not np.isfinite(found).all():
         raise fault(f"craig_bampton: interface has shape {found.shape}, expected rows of {n} finite numbers.")
     return found

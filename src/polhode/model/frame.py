@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,7 +54,7 @@ class Frame:
         what = f"Frame: beam from {start!r} to {end!r}"
         i, j = self._node(start, what), self._node(end, what)
         for name, value in (("EA", EA), ("EI_y", EI_y), ("EI_z", EI_z), ("GJ", GJ), ("mu", mu)):
-            if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+            if not _positive(value):
                 raise fault(f"{what}: {name} is {value!r:.60}, expected a number above 0.")
         if not isinstance(elements, int) or elements < 1 or 6 * (len(self._points) + elements) > LARGEST:
             raise fault(f"{what}: elements is {elements!r:.60}, expected 1, 2, ... and {LARGEST // 6} nodes in all.")
@@ -67,7 +69,7 @@ class Frame:
         inner = [self._points[i] + span * k / elements for k in range(1, elements)]
         chain = [i, *range(len(self._points), len(self._points) + elements - 1), j]
         self._points += inner
-        for a, b in zip(chain[:-1], chain[1:], strict=True):
+        for a, b in pairwise(chain):
             self._elements.append(
                 BeamElement(
                     i=a, j=b, length=length / elements, R=R, mu=float(mu), EA=float(EA), EI_y=float(EI_y),
@@ -79,7 +81,7 @@ class Frame:
         """Add a rigid body to a node: its mass and its inertia about the node, (xx, yy, zz) or 3 x 3."""
         what = f"Frame: mass at {node!r}"
         i = self._node(node, what)
-        if not (np.isscalar(mass) and np.isfinite(mass) and mass > 0):
+        if not _positive(mass):
             raise fault(f"{what}: it is {mass!r:.60}, expected a number above 0.")
         given = np.asarray(inertia, dtype=float)
         I = np.diag(given) if given.shape == (3,) else given
@@ -216,6 +218,10 @@ def _axes(t: np.ndarray, up: Any, what: str) -> np.ndarray:
         raise fault(f"{what}: up is {up!r:.60}, along the beam, expected a direction across it.")
     z = z / np.linalg.norm(z)
     return np.column_stack([t, np.cross(z, t), z])
+
+
+def _positive(value: object) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < np.inf
 
 
 def _triple(value: Any, what: str) -> np.ndarray:

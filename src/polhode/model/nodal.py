@@ -63,6 +63,22 @@ class Nodal(Flexible):
     def modes(self) -> tuple[str, ...]:
         return self.names
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """m, and rad of modes that only turn nodes: about the axis of a beam."""
+        return tuple("m" if self._moves(k) else "rad" for k in range(len(self.names)))
+
+    def _moves(self, k: int) -> bool:
+        known = np.abs(self.rotations[:, :, k])
+        spun = float(known[np.isfinite(known)].max(initial=0.0))
+        return bool(np.abs(self.shapes[:, :, k]).max() > 1e-6 * self.size * spun)
+
+    @property
+    def root(self) -> Station:
+        """The body's frame: shapes are relative to it, so it does not move."""
+        still = np.zeros((3, len(self.names)))
+        return self._station(np.zeros(3), still, still, None)
+
     @cached_property
     def inertia(self) -> ModalInertia:
         return self.moments.inertia(self.order == "first")
@@ -97,7 +113,7 @@ class Nodal(Flexible):
         return as_expr(self.size)
 
     def station(self, p: Matrix, what: str) -> Station:
-        """The interface or the node at a point."""
+        """The interface or the node at a point; at the origin the body's frame itself."""
         found = [e.number for e in p.entries]
         if any(x is None for x in found):
             raise fault(
@@ -105,6 +121,8 @@ class Nodal(Flexible):
                 "Parameters move no nodes; give the place of one."
             )
         point = np.array(found, dtype=float)
+        if np.linalg.norm(point) <= NEAR * self.size:
+            return self.root
         for region in self.regions.values():
             if np.linalg.norm(region.at - point) <= NEAR * self.size:
                 return self._region(region, what)
@@ -114,8 +132,9 @@ class Nodal(Flexible):
             known = [f"{name!r} at {_place(region.at)}" for name, region in self.regions.items()][:4]
             near = [f"node {i} at {_place(self.nodes[i])}" for i in nearest[:3]]
             raise fault(
-                f"{what}: no node of the flexible body is at {_place(point)}, expected one within {NEAR * self.size:.2g} "
-                f"m. Nearest: {'; '.join([*known, *near])}. Attach there, or mesh it with a node there."
+                f"{what}: no node of the flexible body is at {_place(point)}, expected one within "
+                f"{NEAR * self.size:.2g} m. Nearest: {'; '.join([*known, *near])}. "
+                "Attach there, or mesh it with a node there."
             )
         return self._node(int(nearest[0]), what)
 
@@ -154,19 +173,16 @@ class Nodal(Flexible):
 
     @cached_property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
-        """Chains of edges; every second, third, ... edge where they are too many for a picture."""
+        """Chains of edges; shorter or every second, third, ... where they are too many for a picture."""
         chains = _chains(self.edges)
         while sum(map(len, chains)) > DRAWN and any(len(chain) > 2 for chain in chains):
             chains = [chain if len(chain) < 3 else [*chain[:-1:2], chain[-1]] for chain in chains]
         every = -(-sum(map(len, chains)) // DRAWN)
-        still = np.zeros((3, len(self.names)))
         known = np.where(np.isfinite(self.rotations), self.rotations, 0.0)
         bent = [None] * len(self.nodes) if self.second is None else self.second
-        at: dict[int, Station] = {}
-        for chain in chains[::every] if every > 1 else chains:
-            for i in chain:
-                at.setdefault(i, self._station(self.nodes[i], self.shapes[i], known[i] if len(known) else still, bent[i]))
-        return tuple(tuple(at[i] for i in chain) for chain in (chains[::every] if every > 1 else chains))
+        drawn = chains[:: max(every, 1)]
+        at = {i: self._station(self.nodes[i], self.shapes[i], known[i], bent[i]) for chain in drawn for i in chain}
+        return tuple(tuple(at[i] for i in chain) for chain in drawn)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Nodal):

@@ -40,8 +40,8 @@ def flexible(
     rotations  : (n, 3, m), small rotations of the nodes. Without them those of the nodes that `edges` lead to
 
     second     : (n, 3, m, m), what displacements have of second order, for the shapes as given
-    geometric  : (A, W) with A (3, m, m), the stiffness of the modes that a unit acceleration along each axis adds by its
-                 stresses, and W (3, 3, m, m) that of the acceleration s_a e_c: what H2 and G2 are, see docs/flexible-arrays.md
+    geometric  : (A, W), stiffness of the modes by stresses: A (3, m, m) where the body accelerates by 1 along each,
+                 W (3, 3, m, m) where its points at s accelerate by s_a along c; see docs/flexible-arrays.md
     damping    : a ratio of the critical one, of all modes or of each, or a matrix (m, m)
     edges      : pairs of nodes that elements join: for rotations of nodes that have none of their own, and for pictures
     outline    : pairs of nodes that pictures join instead
@@ -60,13 +60,15 @@ def flexible(
         raise fault(f"{WHAT}: rotation is {rotation!r:.60}, expected one of {', '.join(map(repr, ROTATIONS))}.")
     if order == "first" and second is None and geometric is None:
         raise fault(
-            f'{WHAT}: order="first" needs the second order of the displacements, which matrices of mass and stiffness do '
-            'not have. Give second= or geometric=, or order="full": without stiffening by tension, good where '
+            f'{WHAT}: order="first" needs the second order of the displacements, which matrices of mass and stiffness '
+            'do not have. Give second= or geometric=, or order="full": without stiffening by tension, good where '
             "rotations are slow beside the lowest frequency."
         )
     if modes is not None:
         if second is not None or geometric is not None or rotations is not None:
-            raise fault(f"{WHAT}: second=, geometric= and rotations= belong to shapes=; with modes= none are known yet.")
+            raise fault(
+                f"{WHAT}: second=, geometric= and rotations= belong to shapes=; with modes= none are known yet."
+            )
         phi, K = reduced(x, M, stiffness, modes, _members(root, n, "root"), list(named.values()), keep)
     else:
         given = _array(shapes, "shapes", (n, 3, None))
@@ -168,7 +170,7 @@ def _interface(x: np.ndarray, nodes: Sequence[int], f: int) -> np.ndarray:
 
 
 def by_neighbours(x: np.ndarray, phi: np.ndarray, edges: Iterable[tuple[int, int]]) -> np.ndarray:
-    """Rotations of nodes that are closest to the displacements of those that edges lead to; NaN where they are too few."""
+    """Rotations of nodes, closest to the displacements of those that edges lead to; NaN where they are too few."""
     near: list[list[int]] = [[i] for i in range(len(x))]
     for a, b in edges:
         near[a].append(b)
@@ -294,5 +296,7 @@ def _members(given: Any, n: int, what: str) -> tuple[int, ...]:
 def _edges(edges: Any, n: int) -> tuple[tuple[int, int], ...]:
     found = np.asarray(edges, dtype=int).reshape(-1, 2) if len(edges) else np.zeros((0, 2), dtype=int)
     if found.size and (found.min() < 0 or found.max() >= n):
-        raise fault(f"{WHAT}: edges have node {found.min() if found.min() < 0 else found.max()}, expected 0 to {n - 1}.")
+        raise fault(
+            f"{WHAT}: edges have node {found.min() if found.min() < 0 else found.max()}, expected 0 to {n - 1}."
+        )
     return tuple((int(a), int(b)) for a, b in found)

@@ -96,7 +96,7 @@ def of_matrix(M: np.ndarray, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarra
     Exact for isoparametric solids (f = 3), where all these are fields of the elements. With rotations at the nodes
     (f = 6: beams, shells) m, h, S, P, the antisymmetric part of C1 (what turning needs) and the trace of C2 (the
     inertia of the modes) are exact; the rest takes e_c s0_a and e_c phi_a without their slopes, which errs by the
-    square of the size of an element.
+    square of the size of an element, and gives what rotations weigh to the three axes in equal parts.
     """
     n, f, many = shapes.shape
     M4 = M.reshape(n, f, n, f)

@@ -70,7 +70,7 @@ def _across(
     def integrated(rate: np.ndarray, to: np.ndarray) -> np.ndarray:
         powers = np.arange(1, len(_AT) + 1)
         weights = (to[:, None] ** powers - start**powers) / powers @ _FIT * element.length
-        return np.einsum("pq,qakl->pakl", weights, rate)
+        return np.asarray(np.einsum("pq,qakl->pakl", weights, rate))
 
     wound = _pairs(th, bent)
     r = r0 + integrated(wound, _AT)
