@@ -146,8 +146,9 @@ def _rows(path: Path, mesh: Mesh) -> list[tuple[int, int]]:
 
 def _matrix(path: Path, order: np.ndarray, size: int) -> np.ndarray:
     """A symmetric matrix of lines `row column value`, of which one triangle is written."""
+    text = _text(path)
     try:
-        table = np.array(_text(path).split(), dtype=float).reshape(-1, 3)
+        table = np.array(text.split(), dtype=float).reshape(-1, 3)
     except ValueError:
         raise ModelError(["has something else than lines of a row, a column and a number."], str(path)) from None
     i, j = table[:, 0].astype(int) - 1, table[:, 1].astype(int) - 1
