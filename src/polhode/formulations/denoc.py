@@ -40,7 +40,7 @@ def terms(kin: Kinematics) -> Terms:
         velocity=partial(_velocity, light),
         gravity=partial(_gravity, light),
         forces=partial(applied_forces, kin),
-        convective=partial(convective_matrix, kin),
+        convective=partial(convective_matrix, kin, partial(_velocity, light)),
         inverse=partial(inverse_dynamics, light),
         forward=partial(forward_dynamics, light),
     )

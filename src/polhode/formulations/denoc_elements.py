@@ -8,10 +8,11 @@ Reference: [SahaGoel, sections 2 and 3].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, cross, identity, matrix, tidy, vector, zeros
+from polhode.graph import Expr, Matrix, cross, identity, jacobian, matrix, tidy, vector, zeros
 from polhode.kinematics import Kinematics
 from polhode.model import Body
 from polhode.model.errors import closest
@@ -138,12 +139,22 @@ class Elements:
         return block
 
 
+def _require_rigid(kin: Kinematics) -> None:
+    if any(link.modes is not None for link in kin.links):
+        bent = next(body.name for body in kin.model.bodies if body.flexible is not None)
+        raise ValueError(
+            f"Model {kin.model.name!r}: {bent!r} deforms, and the elements of Saha and Goel are those of rigid bodies. "
+            "Read eq.M and eq.C."
+        )
+
+
 def _blocks(a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Matrix:
     return matrix([*([*a[i], *b[i]] for i in range(3)), *([*c[i], *d[i]] for i in range(3))])
 
 
 def inertia_matrix(kin: Kinematics) -> Matrix:
     """I by elements, (nu, nu), with the armatures. Reference: [SahaGoel, eq. 16]."""
+    _require_rigid(kin)
     parts = Elements(kin)
     n = len(kin.u)
     found: list[list[Expr]] = [[zeros(1)[0]] * n for _ in range(n)]
@@ -159,13 +170,16 @@ def inertia_matrix(kin: Kinematics) -> Matrix:
     return matrix(found) if n else zeros(0, 0)
 
 
-def convective_matrix(kin: Kinematics) -> Matrix:
+def convective_matrix(kin: Kinematics, velocity: Callable[[], Matrix] | None = None) -> Matrix:
     """C by elements, (nu, nu), with C u the velocity terms and M_dot - 2 C skew.
 
     M_dot - 2 C = T_dot^T M T - T^T M T_dot - T^T (W M + M W) T: three skew matrices.
     Reference: [SahaGoel, eq. 20, 21]. With bodies that deform there are no such elements: C is then half the slopes of
-    the velocity terms, and M_dot - 2 C is not skew.
+    the velocity terms that are given, and M_dot - 2 C is not skew.
     """
+    if any(link.modes is not None for link in kin.links) and velocity is not None:
+        return jacobian(velocity(), kin.u) / 2
+    _require_rigid(kin)
     parts = Elements(kin)
     n = len(kin.u)
     found: list[list[Expr]] = [[zeros(1)[0]] * n for _ in range(n)]
@@ -192,6 +206,7 @@ def explain(kin: Kinematics, row: str, column: str, of: str = "M") -> str:
     """
     if of not in ("M", "C"):
         raise ValueError(f'of={of!r}: expected "M" or "C".')
+    _require_rigid(kin)
     names = [str(u.value) for u in kin.u]
     for name in (row, column):
         if name not in names:

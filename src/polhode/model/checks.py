@@ -112,6 +112,16 @@ def depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
     return [*ordered, *lost]
 
 
+def _check_stations(model: Model, faults: Faults) -> None:
+    """Note what stands where a body that deforms has no section."""
+    deforming = {body.name: body.flexible for body in model.bodies if body.flexible is not None}
+    placed = [(f"Body {body.name!r}", body.parent, body.pose) for body in model.bodies]
+    for what, name, pose in (*placed, *((f"Marker {m.name!r}", m.body, m.pose) for m in model.markers)):
+        if (flexible := deforming.get(name)) is not None:
+            with faults.caught():
+                flexible.station(pose.p, f"{what} on {name!r}")
+
+
 def check_references(model: Model, faults: Faults) -> None:
     """Note what refers to something that does not exist, or says a thing twice."""
     bodies = dict.fromkeys([WORLD, *(body.name for body in model.bodies)])
@@ -125,6 +135,7 @@ def check_references(model: Model, faults: Faults) -> None:
     for marker in model.markers:
         if marker.body not in bodies:
             faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {closest(marker.body, bodies)}")
+    _check_stations(model, faults)
     for part in (*model.forces, *model.constraints):
         if (host := tied(part, hosts)) is not None:
             idle = "moves" if isinstance(part, Force) else "restricts"
