@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -57,6 +58,18 @@ def load_flexible(path: str | Path) -> Nodal:
     faults = _faults(found)
     if faults:
         raise ModelError(faults, str(path))
+    return found
+
+
+def arrays_beside(path: Path) -> Callable[[str, str], Nodal]:
+    """Finds flexible bodies in the folder of a file, by their names."""
+
+    def found(name: str, what: str) -> Nodal:
+        try:
+            return load_flexible(path.parent / name)
+        except ModelError as error:
+            raise ModelError([f"{what}: file {name!r}: {text}" for text in error.faults]) from None
+
     return found
 
 

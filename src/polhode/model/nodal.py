@@ -112,6 +112,10 @@ class Nodal(Flexible):
     def length(self) -> Expr:
         return as_expr(self.size)
 
+    def said(self) -> list[Expr]:
+        """None: it is all numbers."""
+        return []
+
     def station(self, p: Matrix, what: str) -> Station:
         """The interface or the node at a point; at the origin the body's frame itself."""
         found = [e.number for e in p.entries]

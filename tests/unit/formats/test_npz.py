@@ -47,3 +47,40 @@ def test_faults(tmp_path):
         ph.load_flexible(path)
     with pytest.raises(TypeError, match="save_flexible: str"):
         ph.save_flexible("arm", path)
+
+
+def machine(body):
+    build = ph.Builder("crane")
+    build.body("arm/1", joint=ph.revolute("z", name="a"), flexible=body)
+    build.body("arm 1", parent="arm/1", at=(0.5, 0.3, 0.1), joint=ph.revolute("x", name="b"), flexible=body)
+    return build.build()
+
+
+def test_models_in_toml_name_their_files(tmp_path):
+    model = machine(arm())
+    ph.save(model, tmp_path / "crane.toml")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["crane.toml", "crane_arm_1.npz", "crane_arm_11.npz"]
+    assert 'file = "crane_arm_1.npz"' in (tmp_path / "crane.toml").read_text()
+    assert ph.load(tmp_path / "crane.toml") == model
+    (tmp_path / "crane_arm_1.npz").unlink()
+    with pytest.raises(ph.ModelError, match=r"Body 'arm/1': flexible: file 'crane_arm_1.npz': there is no such file"):
+        ph.load(tmp_path / "crane.toml")
+
+
+def test_text_alone_has_no_files(tmp_path):
+    from polhode.formats.toml import read_toml
+    from polhode.formats.toml_writer import write_toml
+
+    with pytest.raises(ph.ModelError, match=r"its modes are arrays, which text cannot hold.*save\(model, path\)"):
+        write_toml(machine(arm()))
+    ph.save(machine(arm()), tmp_path / "crane.toml")
+    text = (tmp_path / "crane.toml").read_text()
+    with pytest.raises(ph.ModelError, match="text alone has no files beside it"):
+        read_toml(text)
+    for bad in ("../crane_arm_1.npz", "/etc/passwd", "a\\\\b.npz", ""):
+        (tmp_path / "bad.toml").write_text(text.replace("crane_arm_1.npz", bad))
+        with pytest.raises(ph.ModelError, match="expected the name of a file beside this one"):
+            ph.load(tmp_path / "bad.toml")
+    (tmp_path / "bad.toml").write_text(text.replace('file = "crane_arm_1.npz"', ""))
+    with pytest.raises(ph.ModelError, match="flexible: file is missing"):
+        ph.load(tmp_path / "bad.toml")
