@@ -27,7 +27,7 @@ class Frame:
     >>> frame.beam("elbow", "tip", **section)
     >>> arm = frame.flexible(root="hub", modes=4)
     >>> arm.frequencies.round(2)
-    array([ 26.11,  29.39,  63.81,  75.11])
+    array([ 28.18,  28.3 ,  90.01, 115.1 ])
     """
 
     def __init__(self, nodes: Mapping[str, Any]) -> None:
