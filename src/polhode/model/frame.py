@@ -138,14 +138,13 @@ class Frame:
                 'Frame: its beams form a loop, or are clamped at several nodes: order="first" needs one way from the '
                 'root to each node. Give order="full": without stiffening by tension.'
             )
-        second, inside = tree if tree is not None else (None, None)
-        moments = of_points(*self._quadrature(x, phi, second, inside))
+        moments = of_points(*self._quadrature(x, phi, tree))
         return Nodal(
             names=tuple(str(k + 1) for k in range(phi.shape[2])),
             nodes=x,
             shapes=np.ascontiguousarray(phi[:, :3]),
             rotations=np.ascontiguousarray(phi[:, 3:]),
-            second=second,
+            second=None if tree is None else tree[0].g,
             moments=moments,
             rigidity=stiff,
             losses=losses(damping, stiff, np.einsum("klaa->kl", moments.C2)),
@@ -156,7 +155,7 @@ class Frame:
         )
 
     def _quadrature(
-        self, x: np.ndarray, phi: np.ndarray, second: np.ndarray | None, inside: list[SecondOrder] | None
+        self, x: np.ndarray, phi: np.ndarray, tree: tuple[SecondOrder, list[SecondOrder]] | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Masses, places, displacements and their second order at points: of the elements, then of the masses."""
         masses, places, shapes, bent = [], [], [], []
@@ -167,15 +166,15 @@ class Frame:
             masses.append(mass)
             places.append(x[element.i] + np.outer(at * element.length, element.R[:, 0]) + offset)
             shapes.append(B @ d)
-            if inside is not None:
-                bent.append(inside[e].g + of_section(element.field(at)[1] @ d, inside[e].r, offset))
+            if tree is not None:
+                bent.append(tree[1][e].g + of_section(element.field(at)[1] @ d, tree[1][e].r, offset))
         for i, mass, offset in self._lumps:
             masses.append(mass)
             places.append(x[i] + offset)
             shapes.append(_rigid(offset) @ phi[i])
-            if second is not None:  # it turns as a body welded to the station does
-                th = np.broadcast_to(phi[i, 3:], (len(mass), *phi[i, 3:].shape))
-                bent.append(second[i] + of_section(th, np.zeros((len(mass), *second[i].shape)), offset))
+            if tree is not None:
+                many = [i] * len(mass)
+                bent.append(tree[0].g[many] + of_section(phi[many, 3:], tree[0].r[many], offset))
         g = np.concatenate(bent) if bent else None
         return np.concatenate(masses), np.concatenate(places), np.concatenate(shapes), g
 

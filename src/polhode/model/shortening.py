@@ -23,7 +23,7 @@ class SecondOrder:
 
 def along_tree(
     elements: Sequence[BeamElement], shapes: np.ndarray, root: int
-) -> tuple[np.ndarray, list[SecondOrder]] | None:
+) -> tuple[SecondOrder, list[SecondOrder]] | None:
     """Integrate from the root what keeps the lengths and the curvatures of members; None where they form no tree.
 
     A section turns by R = 1 + th~ + th~^2/2 + r~/2, so that the curvature R^T R' has no second order: r' = th x th'.
@@ -32,7 +32,7 @@ def along_tree(
     torsion and stretch that is the shortening g' = -t (phi_k'.phi_l').
 
     shapes : (n, 6, m), displacements and rotations of the nodes
-    Returns g of the nodes (n, 3, m, m), and of each element at the places of its `points`.
+    Returns that of the nodes, and of each element at the places of its `points`.
     """
     n, _, many = shapes.shape
     g_at: dict[int, tuple[np.ndarray, np.ndarray]] = {root: (np.zeros((3, many, many)), np.zeros((3, many, many)))}
@@ -55,7 +55,8 @@ def along_tree(
             waiting.append(far)
     if len(g_at) < n or len(of) < len(elements):
         return None
-    return np.stack([g_at[i][0] for i in range(n)]), [of[e] for e in range(len(elements))]
+    nodes = SecondOrder(g=np.stack([g_at[i][0] for i in range(n)]), r=np.stack([g_at[i][1] for i in range(n)]))
+    return nodes, [of[e] for e in range(len(elements))]
 
 
 def _across(

@@ -6,6 +6,7 @@ import pytest
 import polhode as ph
 from polhode.graph import as_expr, evaluate, symbol, symbols, vector
 from polhode.model.nodal import averages
+from polhode.model.nodal_moments import of_matrix
 from polhode.spatial import Twist
 
 N, L = 41, 2.0
@@ -104,6 +105,10 @@ def test_a_mass_matrix_of_a_bar_of_solids_is_exact():
     assert body.moments.C1[1] == pytest.approx(C1, abs=1e-12)
     assert body.moments.C2[0, 1] == pytest.approx(C2, abs=1e-12)
     assert body.moments.h == pytest.approx([0.5, 0.05, 0], abs=1e-12)
+    # a second order that is a field of the elements like any shape
+    bent = of_matrix(np.kron(m, np.eye(3)), nodes, shapes, shapes[:, :, :1, None] * np.ones((2, 2)))
+    assert bent.H2[0, 1] == pytest.approx(body.moments.P[0], abs=1e-12)
+    assert bent.G2[0, 1] == pytest.approx(body.moments.C1[0], abs=1e-12)
 
 
 def test_stations_are_nodes_and_interfaces():
