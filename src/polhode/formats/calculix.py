@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from polhode.model import ModelError
-from polhode.model.craig_bampton import LARGEST
 from polhode.model.errors import closest
 from polhode.model.nodal import Nodal
 from polhode.model.nodal_input import flexible
+from polhode.model.reduction import DENSE, LARGEST
+from polhode.model.reduction import MOST as MOST_ROWS
 
 from .calculix_mesh import Mesh, read_mesh
 
@@ -28,7 +29,7 @@ class Matrices:
     source          : the name of its .inp
     numbers         : CalculiX's numbers of the n nodes, in the order of the rows
     nodes           : (n, 3)
-    mass, stiffness : (3 n, 3 n), node by node
+    mass, stiffness : (3 n, 3 n), node by node; sparse where they are large
     sets            : places among `numbers` of the nodes of each *NSET
     edges, outline  : pairs of such places: what elements join, and what a picture shows
     """
@@ -36,8 +37,8 @@ class Matrices:
     source: str
     numbers: tuple[int, ...]
     nodes: np.ndarray
-    mass: np.ndarray
-    stiffness: np.ndarray
+    mass: Any
+    stiffness: Any
     sets: dict[str, tuple[int, ...]]
     edges: tuple[tuple[int, int], ...]
     outline: tuple[tuple[int, int], ...]
@@ -116,8 +117,8 @@ def _rows(path: Path, mesh: Mesh) -> list[tuple[int, int]]:
         if not (first.isdecimal() and second.isdecimal()):
             raise ModelError([f"line {line} is {text!r:.40}, expected a node and a direction as 12.3."], str(at))
         rows.append((int(first), int(second)))
-    if len(rows) > LARGEST:
-        raise ModelError([f"has {len(rows)} rows, expected at most {LARGEST}. Mesh coarser."], str(at))
+    if len(rows) > MOST_ROWS:
+        raise ModelError([f"has {len(rows)} rows, expected at most {MOST_ROWS}. Mesh coarser."], str(at))
     for node, axis in rows:
         if node not in mesh.nodes:
             raise ModelError(
@@ -144,7 +145,7 @@ def _rows(path: Path, mesh: Mesh) -> list[tuple[int, int]]:
     return rows
 
 
-def _matrix(path: Path, order: np.ndarray, size: int) -> np.ndarray:
+def _matrix(path: Path, order: np.ndarray, size: int) -> Any:
     """A symmetric matrix of lines `row column value`, of which one triangle is written."""
     text = _text(path)
     try:
@@ -157,10 +158,30 @@ def _matrix(path: Path, order: np.ndarray, size: int) -> np.ndarray:
             [f"has row {max(i.max(), j.max()) + 1}, expected 1 to {len(order)} as in {path.with_suffix('.dof').name}."],
             str(path),
         )
+    if size > DENSE:
+        return _sparse(
+            np.concatenate([order[i], order[j]]), np.concatenate([order[j], order[i]]), table[:, 2], size, path
+        )
     found = np.zeros((size, size))
     found[order[i], order[j]] = table[:, 2]
     found[order[j], order[i]] = table[:, 2]
     return found
+
+
+def _sparse(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, size: int, path: Path) -> Any:
+    """Both triangles, what is on the diagonal once; an array where SciPy is missing."""
+    kept = np.concatenate([np.full(len(values), True), rows[: len(values)] != columns[: len(values)]])
+    rows, columns, values = rows[kept], columns[kept], np.concatenate([values, values])[kept]
+    try:
+        from scipy.sparse import coo_matrix
+    except ImportError:
+        if size > LARGEST:
+            said = f"has {size} rows, expected at most {LARGEST} without SciPy. Install scipy, or mesh coarser."
+            raise ModelError([said], str(path)) from None
+        found = np.zeros((size, size))
+        found[rows, columns] = values
+        return found
+    return coo_matrix((values, (rows, columns)), shape=(size, size)).tocsr()
 
 
 def _text(path: Path) -> str:

@@ -5,7 +5,6 @@ from .body import WORLD, Body, Marker
 from .builder import Builder
 from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
 from .constraints import Coupling, KnifeEdge, Loop, Relation, Rolling
-from .craig_bampton import craig_bampton
 from .drives import Actuator
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
@@ -18,6 +17,7 @@ from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
 from .nodal import Nodal
 from .nodal_input import flexible
+from .reduction import craig_bampton
 from .relief import height_grid
 from .report import Report
 from .states import TIME, State

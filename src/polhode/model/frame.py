@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .beam_element import BeamElement
-from .craig_bampton import LARGEST
 from .errors import closest, fault
 from .nodal import Nodal, Region
 from .nodal_input import losses, reduced
 from .nodal_moments import of_points
+from .reduction import LARGEST
 from .shortening import SecondOrder, along_tree, of_section
 
 

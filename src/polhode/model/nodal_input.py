@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .craig_bampton import craig_bampton, square_symmetric
 from .errors import fault
 from .flexible import ORDERS, ROTATIONS
 from .nodal import Nodal, Region, averages
 from .nodal_moments import Moments, of_matrix, of_points
+from .reduction import craig_bampton, square_symmetric
 
 WHAT = "Flexible body"
 
@@ -103,16 +103,16 @@ def flexible(
 
 
 def reduced(
-    x: np.ndarray, M: np.ndarray, stiffness: Any, modes: int, root: Sequence[int], among: Sequence[Sequence[int]],
+    x: np.ndarray, M: Any, stiffness: Any, modes: int, root: Sequence[int], among: Sequence[Sequence[int]],
     keep: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Shapes (n, f, m) whose largest displacement is 1 m, and their stiffness."""
     n = len(x)
-    heavy = np.kron(np.diag(M), np.eye(3)) if M.ndim == 1 else M
     K = square_symmetric(stiffness, "stiffness")
+    heavy = _spread(M, hasattr(K, "tocsr")) if M.ndim == 1 else M
     if K.shape != heavy.shape:
         raise fault(f"{WHAT}: stiffness has shape {K.shape}, expected that of the mass, {heavy.shape}.")
-    f = len(K) // n
+    f = K.shape[0] // n
     if not len(root):
         raise fault(f"{WHAT}: no root. Give root=[...], the nodes that are clamped to the body's frame.")
     if keep is not None and (not isinstance(keep, int) or keep < 1):
@@ -190,7 +190,7 @@ def losses(damping: Any, K: np.ndarray, M: np.ndarray) -> np.ndarray:
     if not np.isfinite(given).all() or given.shape not in ((), (many,), (many, many)):
         raise fault(f"{WHAT}: damping is {damping!r:.60}, expected a ratio, {many} ratios, or {many} x {many} numbers.")
     if given.ndim == 2:
-        return square_symmetric(given, "damping")
+        return np.asarray(square_symmetric(given, "damping"))
     if (given < 0).any():
         raise fault(f"{WHAT}: damping is {damping!r:.60}, expected ratios of 0 or more.")
     L = np.linalg.cholesky(M)
@@ -200,10 +200,10 @@ def losses(damping: Any, K: np.ndarray, M: np.ndarray) -> np.ndarray:
     return np.asarray((back * (2 * given * np.sqrt(np.maximum(squares, 0)))) @ back.T)
 
 
-def _moments(M: np.ndarray, x: np.ndarray, phi: np.ndarray, g: np.ndarray | None) -> Moments:
+def _moments(M: Any, x: np.ndarray, phi: np.ndarray, g: np.ndarray | None) -> Moments:
     if M.ndim == 1:
         return of_points(M, x, phi[:, :3], g)
-    f = len(M) // len(x)
+    f = M.shape[0] // len(x)
     if phi.shape[1] < f:
         raise fault(f"{WHAT}: the mass has rotations of nodes (6 n rows), and the shapes have none. Give rotations=.")
     return of_matrix(M, x, phi[:, :f], g)
@@ -248,7 +248,7 @@ def _check_root(x: np.ndarray, shapes: np.ndarray, root: Sequence[int]) -> None:
             )
 
 
-def _mass(mass: Any, n: int) -> np.ndarray:
+def _mass(mass: Any, n: int) -> Any:
     given = mass if hasattr(mass, "toarray") else np.asarray(mass, dtype=float)
     if given.ndim == 1:
         found = _array(given, "mass", (n,))
@@ -256,9 +256,18 @@ def _mass(mass: Any, n: int) -> np.ndarray:
             raise fault(f"{WHAT}: mass has {found.min():.6g}, expected masses of nodes, none below 0.")
         return found
     M = square_symmetric(given, "mass")
-    if len(M) not in (3 * n, 6 * n):
-        raise fault(f"{WHAT}: mass has {len(M)} rows, expected {n}, {3 * n} or {6 * n} for {n} nodes.")
+    if M.shape[0] not in (3 * n, 6 * n):
+        raise fault(f"{WHAT}: mass has {M.shape[0]} rows, expected {n}, {3 * n} or {6 * n} for {n} nodes.")
     return M
+
+
+def _spread(masses: np.ndarray, sparse: bool) -> Any:
+    """The matrix of masses of nodes."""
+    if not sparse:
+        return np.diag(np.repeat(masses, 3))
+    from scipy.sparse import diags
+
+    return diags(np.repeat(masses, 3)).tocsr()
 
 
 def _second(second: Any, n: int, many: int) -> np.ndarray:

@@ -85,7 +85,7 @@ def of_points(mass: np.ndarray, s0: np.ndarray, phi: np.ndarray, g: np.ndarray |
     )
 
 
-def of_matrix(M: np.ndarray, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarray | None = None) -> Moments:
+def of_matrix(M: Any, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarray | None = None) -> Moments:
     """Integrals by a mass matrix of finite elements: those of fields that the elements can take.
 
     With u^T M v the integral of u.v: P_k[a] = e_a^T M phi_k;  C1_k[a, c] = (e_c s0_a)^T M phi_k;
@@ -99,8 +99,7 @@ def of_matrix(M: np.ndarray, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarra
     square of the size of an element, and gives what rotations weigh to the three axes in equal parts.
     """
     n, f, many = shapes.shape
-    M4 = M.reshape(n, f, n, f)
-    moved = np.einsum("iajb,jbk->iak", M4, shapes)  # M phi
+    moved = (M @ shapes.reshape(n * f, many)).reshape(n, f, many)
     e = np.eye(3)
     # rigid motions: e_a, and e_a x s0 with its rotation
     lift = np.zeros((n, f, 3))
@@ -110,7 +109,7 @@ def of_matrix(M: np.ndarray, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarra
     if f == 6:
         spin[:, 3:] = e
     rigid = np.concatenate([lift, spin], axis=2).reshape(n * f, 6)
-    six = rigid.T @ M @ rigid
+    six = rigid.T @ (M @ rigid)
     I = six[3:, 3:]
     h = np.array([six[1, 5] - six[2, 4], six[2, 3] - six[0, 5], six[0, 4] - six[1, 3]]) / 2  # e_a.(e_b x s)
     # C1: first moments of M phi, and the antisymmetric part with the rotations
@@ -122,8 +121,9 @@ def of_matrix(M: np.ndarray, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarra
         C2 = (C2 + C2.transpose(1, 0, 3, 2)) / 2
         short = np.einsum("iak,ial->kl", shapes, moved) - np.einsum("klaa->kl", C2)
         C2 = C2 + short[:, :, None, None] * np.eye(3) / 3
-    found = np.zeros((n, 3, many, many)) if g is None else g
-    pushed = np.einsum("iajb,jbkl->iakl", M4[:, :3, :, :3], found)
+    found = np.zeros((n, f, many, many))
+    found[:, :3] = 0.0 if g is None else g
+    pushed = (M @ found.reshape(n * f, -1)).reshape(found.shape)[:, :3]
     return Moments(
         m=np.trace(six[:3, :3]) / 3,
         h=h,

@@ -77,6 +77,19 @@ def test_pictures_have_the_edges_of_the_box(bar):
     assert len(body.lines) < 40
 
 
+def test_large_ones_are_sparse(bar, monkeypatch):
+    """The same body by sparse matrices as by full ones, with an interface."""
+    for module in ("formats.calculix", "model.reduction"):
+        monkeypatch.setattr(f"polhode.{module}.DENSE", 100)
+    large = ph.load_calculix(DATA / "bar.inp")
+    assert np.array_equal(large.stiffness.toarray(), bar.stiffness)
+    given = {"root": "ROOT", "interfaces": ["TIP"], "modes": 4, "keep": 5, "order": "full"}
+    ours, other = large.flexible(**given), bar.flexible(**given)
+    assert ours.frequencies == pytest.approx(other.frequencies, rel=1e-7)
+    assert pytest.approx(other.moments.C2, abs=1e-6) == ours.moments.C2
+    assert pytest.approx(other.moments.C1, abs=1e-6) == ours.moments.C1
+
+
 def test_first_order_is_refused_with_what_helps(bar):
     with pytest.raises(ph.ModelError, match=r'order="first" needs the second order.*or order="full"'):
         bar.flexible(root="ROOT")

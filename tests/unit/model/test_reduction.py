@@ -74,6 +74,37 @@ def test_sparse_matrices():
     ).frequencies == pytest.approx(dense.frequencies)
 
 
+@pytest.mark.parametrize("interface", [(), [5, 40], np.eye(60)[20:30].mean(axis=0)[None]])
+def test_large_sparse_matrices_are_reduced_as_dense_ones(monkeypatch, interface):
+    """Lanczos' method and factors of SciPy against full matrices of NumPy."""
+    M, K = chain(60)
+    K = K + np.diag(np.linspace(0, 3, 60))
+    dense = ph.craig_bampton(M, K, interface, 4, clamped=[0])
+    monkeypatch.setattr("polhode.model.reduction.DENSE", 10)
+    for mass in (sparse.csr_matrix(M), M):
+        found = ph.craig_bampton(mass, sparse.coo_matrix(K), interface, 4, clamped=[0])
+        assert found.frequencies == pytest.approx(dense.frequencies, rel=1e-9)
+        assert np.abs(found.shapes) == pytest.approx(np.abs(dense.shapes), abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"clamped": []}, "still moves without resistance.*Clamp all of the joint"),
+        ({"stiffness": sparse.csr_matrix(-chain(60)[1])}, "negative along 59 directions"),
+        ({"stiffness": sparse.triu(chain(60)[1])}, "not symmetric. If it is one triangle alone"),
+        ({"stiffness": sparse.csr_matrix(chain(60)[1] + np.inf)}, "not finite"),
+        ({"mass": sparse.csr_matrix(-chain(60)[0])}, "Mass: negative"),
+        ({"mass": sparse.csr_matrix(np.ones((60, 50)))}, r"has shape \(60, 50\)"),
+    ],
+)
+def test_faults_of_large_matrices(monkeypatch, change, words):
+    monkeypatch.setattr("polhode.model.reduction.DENSE", 10)
+    M, K = map(sparse.csr_matrix, chain(60))
+    with pytest.raises(ph.ModelError, match=words), np.errstate(invalid="ignore"):
+        ph.craig_bampton(**{"mass": M, "stiffness": K, "modes": 2, "clamped": [0], **change})
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -92,7 +123,8 @@ def test_sparse_matrices():
         ({"mass": -chain()[0]}, "Mass: negative"),
         ({"mass": np.ones(6)}, r"has shape \(6,\)"),
         ({"mass": "heavy"}, "expected rows of numbers"),
-        ({"mass": sparse.eye(7000)}, "7000 rows, expected at most 6000"),
+        ({"mass": np.broadcast_to(0.0, (6001, 6001))}, "6001 rows, expected at most 6000, or sparse"),
+        ({"mass": sparse.eye(600_000)}, "600000 rows, expected at most 500000"),
     ],
 )
 def test_faults(change, words):
