@@ -52,10 +52,6 @@ class Bent:
     H: tuple[Twist, ...]
     bend: Twist
 
-    def beside(self, rest: Pose) -> Bent:
-        """The motion of a frame that is fixed to the section."""
-        return Bent(X=self.X @ rest, H=tuple(rest.back(h) for h in self.H), bend=rest.back(self.bend))
-
     def inverse(self) -> Bent:
         """The motion of the body's frame as seen from the section."""
         return Bent(
