@@ -6,10 +6,11 @@ loads them, do not shear, and stretch by less than what is compared: EA is large
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 
 import exudyn as exu
-import exudyn.itemInterface as ei
+import exudyn.itemInterface as ei  # noqa: N813 - as its examples have it
 import numpy as np
 
 SAMPLE = 0.01  # seconds between what is kept
@@ -193,7 +194,7 @@ class _Assembly:
         nodes = [self.mbs.AddNode(ei.NodePoint2DSlope1(referenceCoordinates=[*p, *way])) for p in places]
         stiff = {"massPerLength": beam.mu, "bendingStiffness": beam.EI, "axialStiffness": beam.EA}
         parts = []
-        for pair in zip(nodes[:-1], nodes[1:], strict=True):
+        for pair in pairwise(nodes):
             parts.append(self.mbs.AddObject(ei.ObjectANCFCable2D(length=each, nodeNumbers=list(pair), **stiff)))
             if gravity:
                 whole = self.mbs.AddMarker(ei.MarkerBodyMass(bodyNumber=parts[-1]))
@@ -334,8 +335,6 @@ FOUR_BAR = FourBar(
 
 def softer(machine, by):
     """The same machine with beams that resist bending less."""
-    from dataclasses import fields, replace
-
     changed = {}
     for field in fields(machine):
         value = getattr(machine, field.name)
