@@ -33,8 +33,8 @@ __version__ = "0.2.0"
 _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
-    "model": "Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical universal "
-    "planar spherical free weld height_grid",
+    "model": "Beam Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical "
+    "universal planar spherical free weld height_grid beam",
     "formats": "load save",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
@@ -79,11 +79,13 @@ if TYPE_CHECKING:
     from .kinematics import configuration, joint_map, kinematic_matrix, locked
     from .model import (
         TIME,
+        Beam,
         Builder,
         Joint,
         Limits,
         Model,
         ModelError,
+        beam,
         compound,
         cylindrical,
         free,
@@ -125,6 +127,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "TIME",
+    "Beam",
     "Builder",
     "ConstraintWarning",
     "Dynamics",
@@ -147,6 +150,7 @@ __all__ = [
     "at",
     "atan",
     "atan2",
+    "beam",
     "check",
     "compound",
     "configuration",

@@ -84,6 +84,7 @@ def formulate(
     if embed is None:
         trains = method == "quasicoordinate" and speeds is None and independent is None
         embed, independent = driven(model) if trains else (False, independent)
+    _require_orders(model, method)
     joints = derive(model, rates=method == "lagrange")
     kin = generalised(joints, speeds, embed, independent)
     if method == "kane":
@@ -92,6 +93,23 @@ def formulate(
         own = {} if limbs is None else {"limbs": find_limbs(joints, limbs)}
         terms = projected(IN_JOINTS[method](joints, **own), kin)
     return Equations(model=model, method=method, terms=terms)
+
+
+def _require_orders(model: Model, method: str) -> None:
+    """Refuse bodies that deform in a way that a method has not."""
+    for body in model.bodies:
+        if body.flexible is None:
+            continue
+        if body.flexible.order == "paper" and method != "book":
+            raise ValueError(
+                f'Body {body.name!r}: its order is "paper", which drops terms of Book\'s equations and belongs to no '
+                f'energy, so only method="book" has it; found {method!r}. Use order="first", or "full".'
+            )
+        if body.flexible.rotation == "linear" and method not in ("book", "lagrange"):
+            raise ValueError(
+                f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; only '
+                f'"book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
+            )
 
 
 def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:

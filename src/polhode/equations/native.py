@@ -18,6 +18,7 @@ from polhode.graph import Expr, Matrix, as_expr, substitute
 from polhode.graph.linear import LDL
 from polhode.kinematics import Constraints, Kinematics
 from polhode.kinematics.actions import Acting
+from polhode.kinematics.composite import mass_matrix
 from polhode.kinematics.motion import Motion as KinematicMotion
 from polhode.spatial import Inertia
 
@@ -161,11 +162,14 @@ def residual_rows(base: Kinematics, held: Constraints, closing: Acting, rows: Ac
 
 def inertias(kin: Kinematics) -> list[Expr]:
     """The inertia that each speed of the joints drives: the diagonal of M."""
+    if any(link.modes is not None for link in kin.links):
+        M = mass_matrix(kin)
+        return [M[i, i] for i in range(len(kin.u))]
     found = [_ZERO] * len(kin.u)
     for link, inertia in zip(kin.links, kin.composite, strict=True):
         for j, h in enumerate(link.H):
             armature = link.armature[j] if j < len(link.armature) else _ZERO
-            found[link.first + j] = h.dot(inertia @ h) + armature if inertia != Inertia.zero() else armature
+            found[link.at[j]] = h.dot(inertia @ h) + armature if inertia != Inertia.zero() else armature
     return found
 
 
@@ -175,7 +179,9 @@ def bodies(kin: KinematicMotion) -> list[int]:
     for i, link in enumerate(links):
         frame = link.parent == i - 1 >= 0 and links[i - 1].inertia == Inertia.zero()
         number += not frame
-        found[link.first : link.first + len(link.H)] = [number] * len(link.H)
+        modes = () if link.modes is None else link.modes.at
+        for place in (*(() if link.section else link.at), *modes):
+            found[place] = number
     return found
 
 
@@ -190,9 +196,12 @@ def extents(kin: Kinematics) -> list[Expr]:
             columns = list(part.basis.T.rows())
             slides = tuple(q for q, column in zip(slides, columns, strict=True) if all(e == 0 for e in column[:3]))
         gone = sum((q * q for q in slides), _ZERO)
-        for j, h in enumerate(link.H):
+        for j, h in enumerate(link.H if not link.section else ()):
             if all(e == 0 for e in h.w):
-                found[link.first + j] = size + gone
+                found[link.at[j]] = size + gone
+        if link.modes is not None:
+            for i, unit in zip(link.modes.at, link.modes.flexible.units, strict=True):
+                found[i] = size if unit == "m" else as_expr(1)
     return found
 
 
@@ -200,7 +209,7 @@ def _size(kin: Kinematics) -> Expr:
     """The size of a machine, squared: the lengths of its links and where its markers are; 1 where it has none."""
     total = _ZERO
     for link in kin.links:
-        neutral = dict.fromkeys(link.coordinates, _ZERO)
+        neutral = dict.fromkeys(kin.q, _ZERO)
         p = substitute(link.X.p, neutral)
         total = total + p @ p
     known = 0.0

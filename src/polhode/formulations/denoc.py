@@ -18,6 +18,7 @@ from functools import partial
 from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
 from polhode.graph.matrix import dot
 from polhode.kinematics import Kinematics, Link, reduced
+from polhode.kinematics.bent import Modes
 from polhode.kinematics.composite import mass_matrix
 from polhode.kinematics.loads import applied_forces
 from polhode.spatial import Twist, Wrench
@@ -39,7 +40,7 @@ def terms(kin: Kinematics) -> Terms:
         velocity=partial(_velocity, light),
         gravity=partial(_gravity, light),
         forces=partial(applied_forces, kin),
-        convective=partial(convective_matrix, kin),
+        convective=partial(convective_matrix, kin, partial(_velocity, light)),
         inverse=partial(inverse_dynamics, light),
         forward=partial(forward_dynamics, light),
     )
@@ -51,7 +52,10 @@ def _velocity(kin: Kinematics) -> Matrix:
 
 def _gravity(kin: Kinematics) -> Matrix:
     """The forces that hold it still."""
-    still = [replace(link, speeds=(as_expr(0),) * len(link.H)) for link in kin.links]
+    still = []
+    for link in kin.links:
+        at_rest = None if link.modes is None else replace(link.modes, rates=(as_expr(0),) * len(link.modes.at))
+        still.append(replace(link, speeds=(as_expr(0),) * len(link.H), bend=Twist.zero(), modes=at_rest))
     return inverse_dynamics(replace(kin, links=tuple(still)), zeros(len(kin.u)))
 
 
@@ -70,29 +74,35 @@ def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Mat
     S: list[Matrix] = []
     a: list[Matrix] = []
     fields: list[Wrench] = []
+    tau: list[Expr] = [as_expr(0)] * len(kin.u)
     fall = -kin.model.gravity if gravity else zeros(3)
     # outward: motion
     for link in kin.links:
         R, p = link.X.R, link.X.p
-        own, own_rate = link.motion, combine(link.H, udot[link.first : link.first + len(link.H)])
+        own, own_rate = link.motion, combine(link.H, [udot[i] for i in link.at])
         if link.parent < 0:
             turned, carried, moved = zeros(3), zeros(3), fall
         else:
             turned, carried = R.T @ w[link.parent], R.T @ w_dot[link.parent]
             moved = a[link.parent] + S[link.parent] @ p
         w.append(turned + own.w)
-        w_dot.append(carried + cross(turned, own.w) + own_rate.w)
+        w_dot.append(carried + cross(turned, own.w) + own_rate.w + link.bend.w)
         S.append(_spin(w[-1], w_dot[-1]))
         slide = own.v
-        drift = cross(turned * 2 + own.w, slide) + own_rate.v
+        drift = cross(turned * 2 + own.w, slide) + own_rate.v + link.bend.v
         a.append(R.T @ moved + drift)
         fields.append(_needed(link, w[-1], w_dot[-1], S[-1], a[-1]))
+        if link.modes is not None:
+            motion = w[-1], S[-1], a[-1], link.modes.rates, [udot[i] for i in link.modes.at]
+            fields[-1] = fields[-1] + link.modes.body.needed(*motion)
+            for place, force in zip(link.modes.at, link.modes.body.modal(*motion), strict=True):
+                tau[place] = tau[place] + force
     # inward: wrenches
-    tau: list[Expr] = [as_expr(0)] * len(kin.u)
     for k in reversed(range(len(kin.links))):
         link = kin.links[k]
         for i, h in enumerate(link.H):
-            tau[link.first + i] = h.dot(fields[k]) + link.armature[i] * udot[link.first + i] + _driven(link, i)
+            own = h.dot(fields[k]) + link.armature[i] * udot[link.at[i]] + _driven(link, i)
+            tau[link.at[i]] = tau[link.at[i]] + own
         if link.parent >= 0:
             fields[link.parent] = fields[link.parent] + link.X @ fields[k]
     return vector(tau)
@@ -163,7 +173,8 @@ def forward_dynamics(kin: Kinematics, forces: Matrix, beside: Matrix | None = No
 def _laden(kin: Kinematics, beside: Matrix) -> Kinematics:
     """The same with more inertia on its speeds."""
     links = [
-        replace(link, armature=_sum(link.armature, beside[link.first : link.first + len(link.H)])) for link in kin.links
+        link if link.section else replace(link, armature=_sum(link.armature, (beside[i] for i in link.at)))
+        for link in kin.links
     ]
     return replace(kin, links=tuple(links))
 
@@ -178,7 +189,7 @@ def _trees(kin: Kinematics) -> list[list[int]]:
     roots: list[int] = []
     for k, link in enumerate(kin.links):
         roots.append(k if link.parent < 0 else roots[link.parent])
-        found.setdefault(roots[k], []).extend(range(link.first, link.first + len(link.H)))
+        found.setdefault(roots[k], []).extend(eliminated(link))
     return list(found.values())
 
 
@@ -191,24 +202,40 @@ def _articulated(kin: Kinematics, b: Matrix) -> Matrix:
     """Solve M udot = b by block factorisation of the inertia matrix, outermost body first.
 
     I^A h = U, D = h.U + armature: the parent gets I^A - U D^-1 U^T and the wrench that is left.
+    Of a body that deforms, the modes are eliminated with the speeds of its joint; before that its sections hand on
+    what they carry, to the body and to its modes.
+
     Reference: [SahaGoel, feature 3].
     """
     n = len(kin.links)
     I = [link.inertia.matrix() for link in kin.links]
     w: list[Matrix] = [zeros(6)] * n
+    modal = {k: _Modal(link.modes) for k, link in enumerate(kin.links) if link.modes is not None}
     U: list[Matrix] = [zeros(6, 0)] * n
     factors: dict[int, LDL] = {}
     rest: list[Matrix] = [zeros(0)] * n
     # inward: articulated inertias and the wrenches they need
     for k in reversed(range(n)):
         link = kin.links[k]
-        r = len(link.H)
-        H = matrix([h.vector() for h in link.H]).T
-        own = b[link.first : link.first + r]
-        U[k] = I[k] @ H
-        D = H.T @ U[k]
-        factors[k] = LDL([[D[i, j] + (link.armature[i] if i == j else 0) for j in range(r)] for i in range(r)])
-        rest[k] = own - H.T @ w[k]
+        if link.section and k not in modal:
+            if link.H:
+                modal[link.parent].carry(link, I[k], w[k])
+            if link.parent >= 0:
+                I[link.parent] = I[link.parent] + _carried_inertia(link, I[k])
+                w[link.parent] = w[link.parent] + (link.X @ Wrench(w[k][:3], w[k][3:])).vector()
+            continue
+        own = vector([b[i] for i in eliminated(link)])
+        if k in modal:
+            U[k], D, pushed = modal[k].columns(link, I[k], w[k])
+        else:
+            H = _columns(link.H)
+            U[k] = I[k] @ H
+            D, pushed = H.T @ U[k], H.T @ w[k]
+        r = len(link.armature)
+        factors[k] = LDL(
+            [[D[i, j] + (link.armature[i] if i == j < r else 0) for j in range(len(own))] for i in range(len(own))]
+        )
+        rest[k] = own - pushed
         if link.parent >= 0:
             gain = factors[k].solve(U[k].T).T
             left = mirrored(I[k] - gain @ U[k].T)
@@ -225,15 +252,61 @@ def _articulated(kin: Kinematics, b: Matrix) -> Matrix:
     A: list[Twist] = []
     for k, link in enumerate(kin.links):
         given = Twist.zero() if link.parent < 0 else link.X.back(A[link.parent])
-        rates = factors[k].solve(rest[k] - U[k].T @ given.vector())
-        udot[link.first : link.first + len(link.H)] = rates.entries
-        A.append(given + combine(link.H, rates))
+        if k in factors:
+            for i, rate in zip(eliminated(link), factors[k].solve(rest[k] - U[k].T @ given.vector()), strict=True):
+                udot[i] = rate
+        A.append(given + combine(link.H, [udot[i] for i in link.at]))
     return vector(udot)
+
+
+def eliminated(link: Link) -> tuple[int, ...]:
+    """The speeds that a link is the last to have: its joint's, and those of its body's modes."""
+    modes = () if link.modes is None else link.modes.at
+    return modes if link.section else (*link.at, *modes)
+
+
+def _columns(H: Iterable[Twist]) -> Matrix:
+    return matrix([h.vector() for h in H]).T
+
+
+class _Modal:
+    """The rows of an articulated inertia that belong to the modes of a body.
+
+    W : (6, m), momentum of the body by unit speeds of the modes; M : (m, m); f : (m,), forces on them
+    """
+
+    def __init__(self, modes: Modes) -> None:
+        self.W = matrix([W.vector() for W in modes.body.momenta]).T
+        self.M = modes.body.M
+        self.f = zeros(len(modes.at))
+
+    def carry(self, section: Link, I: Matrix, w: Matrix) -> None:
+        """Add what a section carries: I V = w in its own frame, where the modes move it by H."""
+        H = _columns(section.H)
+        momenta = [section.X @ Wrench(F[:3], F[3:]) for F in (I @ H).T.rows()]
+        self.W = self.W + matrix([F.vector() for F in momenta]).T
+        self.M = self.M + mirrored(H.T @ (I @ H))
+        self.f = self.f + H.T @ w
+
+    def columns(self, link: Link, I: Matrix, w: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """U, D and the forces of the wrench w, of the speeds that the link is the last to have."""
+        if link.section and link.H:  # the frame itself moves with the modes: h_i.(I h_j + W_j) + W_i.h_j + M_ij
+            H = _columns(link.H)
+            U = I @ H + self.W
+            return U, H.T @ U + self.W.T @ H + self.M, H.T @ w + self.f
+        if not link.H:
+            return self.W, self.M, self.f
+        H = _columns(link.H)
+        U, across = I @ H, H.T @ self.W
+        D = [[*top, *right] for top, right in zip((H.T @ U).rows(), across.rows(), strict=True)]
+        D += [[*left, *below] for left, below in zip(across.T.rows(), self.M.rows(), strict=True)]
+        both = [[*a, *b] for a, b in zip(U.rows(), self.W.rows(), strict=True)]
+        return matrix(both), matrix(D), vector([*(H.T @ w), *self.f])
 
 
 def _unit(link: Link) -> int | None:
     """The one entry of a joint twist that is 1, where the others are 0 and nothing else is driven."""
-    if len(link.H) != 1 or link.armature[0] != 0:
+    if len(link.H) != 1 or link.armature[0] != 0 or link.modes is not None:
         return None
     entries = link.H[0].vector().entries
     found = [i for i, e in enumerate(entries) if e != 0]

@@ -8,10 +8,11 @@ Reference: [SahaGoel, sections 2 and 3].
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, cross, identity, matrix, tidy, vector, zeros
+from polhode.graph import Expr, Matrix, cross, identity, jacobian, matrix, tidy, vector, zeros
 from polhode.kinematics import Kinematics
 from polhode.model import Body
 from polhode.model.errors import closest
@@ -138,12 +139,22 @@ class Elements:
         return block
 
 
+def _require_rigid(kin: Kinematics) -> None:
+    if any(link.modes is not None for link in kin.links):
+        bent = next(body.name for body in kin.model.bodies if body.flexible is not None)
+        raise ValueError(
+            f"Model {kin.model.name!r}: {bent!r} deforms, and the elements of Saha and Goel are those of rigid bodies. "
+            "Read eq.M and eq.C."
+        )
+
+
 def _blocks(a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Matrix:
     return matrix([*([*a[i], *b[i]] for i in range(3)), *([*c[i], *d[i]] for i in range(3))])
 
 
 def inertia_matrix(kin: Kinematics) -> Matrix:
     """I by elements, (nu, nu), with the armatures. Reference: [SahaGoel, eq. 16]."""
+    _require_rigid(kin)
     parts = Elements(kin)
     n = len(kin.u)
     found: list[list[Expr]] = [[zeros(1)[0]] * n for _ in range(n)]
@@ -152,19 +163,23 @@ def inertia_matrix(kin: Kinematics) -> Matrix:
             block, other = parts.inertia(i, j), kin.links[j]
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
-                    row, column = link.first + a, other.first + b
+                    row, column = link.at[a], other.at[b]
                     found[row][column] = found[column][row] = block[a, b]
         for a, armature in enumerate(link.armature):
-            found[link.first + a][link.first + a] = found[link.first + a][link.first + a] + armature
+            found[link.at[a]][link.at[a]] = found[link.at[a]][link.at[a]] + armature
     return matrix(found) if n else zeros(0, 0)
 
 
-def convective_matrix(kin: Kinematics) -> Matrix:
+def convective_matrix(kin: Kinematics, velocity: Callable[[], Matrix] | None = None) -> Matrix:
     """C by elements, (nu, nu), with C u the velocity terms and M_dot - 2 C skew.
 
     M_dot - 2 C = T_dot^T M T - T^T M T_dot - T^T (W M + M W) T: three skew matrices.
-    Reference: [SahaGoel, eq. 20, 21].
+    Reference: [SahaGoel, eq. 20, 21]. With bodies that deform there are no such elements: C is then half the slopes of
+    the velocity terms that are given, and M_dot - 2 C is not skew.
     """
+    if any(link.modes is not None for link in kin.links) and velocity is not None:
+        return jacobian(velocity(), kin.u) / 2
+    _require_rigid(kin)
     parts = Elements(kin)
     n = len(kin.u)
     found: list[list[Expr]] = [[zeros(1)[0]] * n for _ in range(n)]
@@ -173,12 +188,12 @@ def convective_matrix(kin: Kinematics) -> Matrix:
             block = parts.convective(i, j)
             for a in range(len(link.H)):
                 for b in range(len(other.H)):
-                    found[link.first + a][other.first + b] = block[a, b]
+                    found[link.at[a]][other.at[b]] = block[a, b]
         # armatures on speeds whose axes do not commute: -c_b[l, a] a_l u_l, skew in a and b
         for b, c in enumerate(link.part.structure[: len(link.H)]):
             for a in range(len(link.H)):
                 for l, (u, armature) in enumerate(zip(link.speeds, link.armature, strict=False)):
-                    row, column = link.first + a, link.first + b
+                    row, column = link.at[a], link.at[b]
                     found[row][column] = found[row][column] - u * c[l, a] * armature
     return matrix(found) if n else zeros(0, 0)
 
@@ -191,6 +206,7 @@ def explain(kin: Kinematics, row: str, column: str, of: str = "M") -> str:
     """
     if of not in ("M", "C"):
         raise ValueError(f'of={of!r}: expected "M" or "C".')
+    _require_rigid(kin)
     names = [str(u.value) for u in kin.u]
     for name in (row, column):
         if name not in names:
@@ -232,6 +248,6 @@ def _bodies(kin: Kinematics) -> list[Body]:
 def _place(kin: Kinematics, index: int) -> tuple[int, int]:
     """The link of a speed, and which of its columns."""
     for k, link in enumerate(kin.links):
-        if link.first <= index < link.first + len(link.H):
-            return k, index - link.first
+        if index in link.at:
+            return k, link.at.index(index)
     raise IndexError(index)

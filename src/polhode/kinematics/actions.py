@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from polhode.graph import Expr, Matrix, as_expr, cross, diff, matrix, op_counts, sqrt, substitute, symbol, vector, zeros
 from polhode.model import Contact, KnifeEdge, Latch, Loop, Rolling
+from polhode.spatial import Twist
 
 from .constraints import Constraints, across_of, captured_length, captured_turn, ties_first
 from .touch import along_relief, at_place, relief_of, upward
@@ -26,6 +27,7 @@ from .tree import Kinematics
 
 _ZERO = as_expr(0)
 _NONE = zeros(3)
+_STILL = Twist.zero()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +167,22 @@ def _seen(kin: Kinematics, marker: str, shared: set[int]) -> Seen:
         turn, slide = _NONE, _NONE
         for j, (h, u) in enumerate(zip(link.H, link.speeds, strict=True)):
             axis, along = R @ h.w, R @ h.v
-            origins.append((link.first + j, axis, along, p))
+            origins.append((link.at[j], axis, along, p))
             turn, slide = turn + axis * u, slide + along * u
         carried = cross(w, step)
         alpha, a = alpha + cross(w, turn), a + cross(alpha, step) + cross(w, carried + slide)
         v, w = v + carried + slide, w + turn
         a = a + cross(w, slide)
+        if link.bend != _STILL:
+            alpha, a = alpha + R @ link.bend.w, a + R @ link.bend.v
     R = X_M.R if R is None else R
     step = X_M.p if not origins else R @ X_M.p
     carried = cross(w, step)
     p, v, a = p + step, v + carried, a + cross(alpha, step) + cross(w, carried)
-    axes = {j: (axis, along + cross(axis, p - origin)) for j, axis, along, origin in origins}
+    axes: dict[int, tuple[Matrix, Matrix]] = {}
+    for j, axis, along, origin in origins:  # modes move sections, and the frame of a body in its joint
+        turned, moved = axes.get(j, (_NONE, _NONE))
+        axes[j] = turned + axis, moved + along + cross(axis, p - origin)
     return Seen(R @ X_M.R if origins else R, p, w, v, alpha, a, axes)
 
 

@@ -31,7 +31,7 @@ from polhode.graph import (
 )
 from polhode.graph.compact import compact
 
-from .numeric import extent, slide_speeds, slides, unit_quaternions
+from .numeric import BENT, amplitudes, extent, slide_speeds, slides, unit_quaternions
 from .tree import Kinematics
 
 POINTS = 8
@@ -68,6 +68,7 @@ def generic_points(
         point |= {s: draw.uniform(-1.5, 1.5) for s in kin.q if s not in point}
         length = extent(kin, point)
         if i:
+            point |= {s: point[s] * BENT for s in amplitudes(kin)}
             point |= {s: point[s] * length for s in slides(kin)}
         moved, left = _closed(point, kin.q, rest, residual, length)
         if left < CLOSED:
@@ -96,6 +97,8 @@ class _Residual:
             squares = [*(reference[i] for i in stated), *(zeros(len(kin.u)) for _ in quaternions)]
             columns = [[*row, *more] for row, more in zip(columns, squares, strict=True)]
         self.nq = len(kin.q)
+        bent = amplitudes(kin)
+        self.easy = np.array([BENT if s in bent else 1.0 for s in kin.q])  # how readily a coordinate gives way
         slow = slide_speeds(kin)
         self.slow = [u in slow for u in kin.u]
         self.rows = compile({"q": kin.q, "rest": vector(rest)}, {"rows": matrix(columns)}, target="numpy")
@@ -119,7 +122,7 @@ def _closed(point: Point, q: Matrix, rest: Sequence[Expr], residual: _Residual, 
         r, J = rows[:, 0], rows[:, 1:]
         if not np.isfinite(rows).all() or np.abs(r).max() < 1e-13:
             break
-        step = np.linalg.lstsq(J, -r, rcond=1e-10)[0]
+        step = residual.easy * np.linalg.lstsq(J * residual.easy, -r, rcond=1e-10)[0]
         for _ in range(8):
             there = residual(x + step, given, length)
             if np.linalg.norm(there[:, 0]) < np.linalg.norm(r):

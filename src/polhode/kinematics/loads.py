@@ -16,10 +16,16 @@ from .tree import Kinematics
 
 
 def elastic_energy(kin: Motion) -> Expr:
-    """Potential energy of joint springs and of the potentials the user gave."""
+    """Potential energy of joint springs, of bodies that deform and of the potentials the user gave.
+
+    Of a body with modes it is d^T K d / 2. Reference: [Book, eq. 46].
+    """
     total = as_expr(0)
     for body in kin.model.bodies:
         joint = body.joint
+        if body.flexible is not None:
+            d = vector([symbol(name) for name in body.modes])
+            total = total + d @ (body.flexible.stiffness @ d) / 2
         if joint.passive:
             for name, k, rest in zip(joint.coordinates(), joint.stiffness, joint.rest, strict=False):
                 total = total + k * (symbol(name) - rest) ** 2 / 2
@@ -41,7 +47,7 @@ def spring_energy(kin: Motion) -> Expr:
 
 
 def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
-    """Forces that belong to one speed: dampers and friction of the joints, and what the user gave.
+    """Forces that belong to one speed: dampers and friction of the joints, of modes, and what the user gave.
 
     Friction with a friction_speed is smoothed, -f tanh(u / friction_speed); other friction is a brake of the model.
     """
@@ -54,27 +60,35 @@ def speed_forces(kin: Motion) -> list[tuple[str, Expr]]:
             if f != 0 and joint.friction_speed != 0:
                 law = law - f * tanh(symbol(name) / joint.friction_speed)
             found.append((name, law))
+        if body.flexible is not None:
+            names = body.speeds[-len(body.modes) :]
+            found += zip(names, body.flexible.damping @ -vector([symbol(name) for name in names]), strict=True)
     found += [(force.speed, force.value) for force in kin.model.forces if isinstance(force, SpeedForce)]
     return [(name, law) for name, law in found if law != 0]
 
 
 def damping_matrix(kin: Motion) -> Matrix:
-    """The damping of the joints on the speeds, D = sum_j d_j grad(v_j) grad(v_j)^T, (nu, nu).
+    """The damping of the joints and modes on the speeds, D = sum_ij d_ij grad(v_i) grad(v_j)^T, (nu, nu).
 
-    v_j are the speeds that the model names; where u are these, D is diagonal.
+    v_j are the speeds that the model names; where u are these, and no modes are damped together, D is diagonal.
     """
     total = zeros(len(kin.u), len(kin.u))
-    for name, d in damped(kin.model):
-        along = gradient(kin.named_speed(name), kin.u)
-        total = total + matrix([[d * a * b for b in along] for a in along])
+    for one, other, d in damped(kin.model):
+        along, across = (gradient(kin.named_speed(name), kin.u) for name in (one, other))
+        total = total + matrix([[d * a * b for b in across] for a in along])
     return total
 
 
-def damped(model: Model) -> list[tuple[str, Expr]]:
-    """The speeds whose joints have a damper that acts, and its coefficient."""
+def damped(model: Model) -> list[tuple[str, str, Expr]]:
+    """The pairs of speeds that dampers of joints and modes act between, and their coefficients; joints' are single."""
     joints = [body.joint for body in model.bodies if body.joint.passive]
-    found = [(name, d) for joint in joints for name, d in zip(joint.speeds(), joint.damping, strict=False)]
-    return [(name, d) for name, d in found if d != 0]
+    found = [(name, name, d) for joint in joints for name, d in zip(joint.speeds(), joint.damping, strict=False)]
+    for body in model.bodies:
+        if body.flexible is not None:
+            names = body.speeds[-len(body.modes) :]
+            rows = zip(names, body.flexible.damping.rows(), strict=True)
+            found += [(a, b, d) for a, row in rows for b, d in zip(names, row, strict=True)]
+    return [(a, b, d) for a, b, d in found if d != 0]
 
 
 def applied_forces(kin: Kinematics) -> Matrix:
@@ -99,7 +113,7 @@ def applied_forces(kin: Kinematics) -> Matrix:
     Q: list[Expr] = [as_expr(0)] * len(kin.u)
     for link, F in zip(kin.links, wrenches, strict=True):
         for i, h in enumerate(link.H):
-            Q[link.first + i] = h.dot(F)
+            Q[link.at[i]] = Q[link.at[i]] + h.dot(F)
     index = {u.value: i for i, u in enumerate(kin.u)}
     for name, law in speed_forces(kin):
         Q[index[name]] = Q[index[name]] + law

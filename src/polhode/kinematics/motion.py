@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -87,6 +88,9 @@ class Motion(ABC):
         """A speed that the model names, in q and u."""
         return self.quasi.get(symbol(name), symbol(name))
 
+    def _named(self, speeds: Sequence[Expr]) -> list[Expr]:
+        return [self.quasi.get(u, u) for u in speeds]
+
     def rate(self, rows: Matrix) -> Matrix:
         """Change of expressions with time, where the speeds stay as they are."""
         return diff_along(rows, [*self.q, *self.z, TIME], [*self.q_dot, *self.z_dot, as_expr(1)])
@@ -98,6 +102,8 @@ class Motion(ABC):
 
     def frame(self, name: str) -> tuple[int, Pose]:
         """The link that carries a marker or body, and the pose in it."""
+        if (place := self.joints.places.get(name)) is not None:
+            return place
         body, pose = self.model.frame(name)
         return self.joints.carriers.get(body, -1), pose
 
@@ -121,7 +127,9 @@ class Motion(ABC):
         """Kinetic energy, the sum over links of V.(M V)/2."""
         total = as_expr(0)
         for link, V in zip(self.joints.links, self.V, strict=True):
-            if link.inertia != Inertia.zero():
+            if link.modes is not None:
+                total = total + link.modes.body.kinetic(V, self._named(link.modes.rates)) * 2
+            elif link.inertia != Inertia.zero():
                 total = total + V.dot(link.inertia @ V)
         for body in self.model.bodies:
             for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):

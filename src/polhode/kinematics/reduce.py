@@ -74,8 +74,8 @@ _Axis = tuple[str, Matrix, Matrix]  # kind, unit direction and a point of it, in
 
 
 def _axis(link: Link) -> _Axis | None:
-    """The axis of a revolute or prismatic joint with numbers, None for others."""
-    if len(link.H) != 1 or link.part.quaternion or link.part.nq != 1:
+    """The axis of a revolute or prismatic joint with numbers that carries a rigid body, None for others."""
+    if len(link.H) != 1 or link.part.quaternion or link.part.nq != 1 or link.modes is not None:
         return None
     (h,) = link.H
     numbers = [e.value for e in h.vector() if isinstance(e, Constant)]

@@ -3,46 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, cross, matrix, symbol, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, identity, matrix, symbol, vector, zeros
 from polhode.model import WORLD, Joint, Model, ModelError, Part
 from polhode.model.algebra import coordinates, rank, twists
 from polhode.model.body import Body
 from polhode.model.drives import acted
+from polhode.model.flexible import Flexible, Station
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
+from .bent import Bent, Modes, bent
 from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration, shares
 from .motion import Motion, require_axes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One simple joint and the frame it carries.
+    """One simple joint, or a section of a body that deforms, and the frame it carries.
 
     A body on a joint of several parts has a link for each; the last carries
-    the inertia, the ones before it are frames without mass.
+    the inertia, the ones before it are frames without mass. A section that
+    something stands on is a frame too, on the link of its body: its speeds are
+    those of the body's modes, which other sections have as well.
 
     parent   : index of the link before it, -1 for the world
     coordinates : the coordinates q of the joint
     X        : X_PL(q), pose in the parent link
-    first    : index of its first speed
-    H        : joint twists, constant in the link's own frame
+    at       : places of its speeds among all
+    H        : its twists by unit speeds, in its own frame; constant for a joint
     speeds   : the speeds u along them
+    inertia  : rigid, or as if it were at the amplitudes that its modes have
     armature : inertia that each speed drives besides the bodies'
+    bend     : the rate of H u where the speeds are constant; 0 for a joint
+    modes    : what deforms of its body, None for a rigid one
     """
 
     parent: int
     part: Part
     coordinates: tuple[Expr, ...]
     X: Pose
-    first: int
+    at: tuple[int, ...]
     H: tuple[Twist, ...]
     speeds: tuple[Expr, ...]
     inertia: Inertia
     armature: tuple[Expr, ...]
+    bend: Twist = field(default_factory=Twist.zero)
+    modes: Modes | None = None
+
+    @property
+    def section(self) -> bool:
+        """Whether it is moved by the modes of a body, or by nothing, and not by a joint."""
+        return self.part.nu == 0
 
     @property
     def motion(self) -> Twist:
@@ -56,6 +70,7 @@ class Kinematics(Motion):
 
     rates     : kinematic matrix of every joint, the diagonal blocks of N
     carriers  : the link of each body
+    places    : of markers on bodies that deform: the link of their section, and the pose in it
     stands_on : the body before each body, and of each marker, as the user said: welded ones too
     """
 
@@ -63,6 +78,7 @@ class Kinematics(Motion):
     rates: tuple[Matrix, ...]
     carriers: dict[str, int]
     stands_on: dict[str, str]
+    places: dict[str, tuple[int, Pose]] = field(default_factory=dict)
 
     @property
     def joints(self) -> Kinematics:
@@ -172,7 +188,7 @@ class Kinematics(Motion):
                 column = Twist(w, self.X_W[i].R @ h.v + cross(w, here.p - self.X_W[i].p))
                 if axes == "marker":
                     column = Twist(here.R.T @ column.w, here.R.T @ column.v)
-                found[self.links[i].first + j] = column.vector()
+                found[self.links[i].at[j]] = found[self.links[i].at[j]] + column.vector()
         return matrix(found).T if found else zeros(6, 0)
 
     @cached_property
@@ -198,8 +214,7 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
             rates of the coordinates (Lagrange's choice V = I)
     """
     merged = acted(model.merged())
-    links: list[Link] = []
-    carriers: dict[str, int] = {}
+    laid = _Layout()
     q: list[Expr] = []
     u: list[Expr] = []
     blocks = []
@@ -210,23 +225,26 @@ def derive(model: Model, rates: bool = False) -> Kinematics:
         joint = body.joint.split(taken) if rates else body.joint
         names = [symbol(name) for name in joint.coordinates()]
         speeds = [symbol(name) for name in joint.speeds()]
-        parent = -1 if body.parent == WORLD else carriers[body.parent]
-        links += _links(body, joint.parts, names, speeds, parent, len(links), len(u))
-        carriers[body.name] = len(links) - 1
+        laid.add(body, joint.parts, names, speeds, len(u))
         _require_rank(body.joint)
         blocks.append(kinematic_matrix(joint, names))
         if rates:
             quasi |= _quasi(body.joint, names, speeds)
-        q += names
-        u += speeds
+        q += [*names, *map(symbol, body.modes)]
+        u += [*speeds, *map(symbol, body.speeds[len(body.joint.speeds()) :])]
+        blocks += [identity(len(body.modes))] if body.modes else []
+    places = {
+        m.name: laid.place(m.body, m.pose, f"Marker {m.name!r}") for m in merged.markers if m.body in laid.flexible
+    }
     return Kinematics(
         model=merged,
-        links=tuple(links),
+        links=tuple(laid.links),
         q=vector(q),
         u=vector(u),
         rates=tuple(blocks),
         quasi=quasi,
-        carriers=carriers,
+        carriers=laid.carriers,
+        places=places,
         stands_on={b.name: b.parent for b in model.bodies} | {m.name: m.body for m in model.markers},
     )
 
@@ -251,25 +269,106 @@ def _quasi(joint: Joint, q: list[Expr], rates: list[Expr]) -> dict[Expr, Expr]:
     return found
 
 
-def _links(
-    body: Body, parts: tuple[Part, ...], q: list[Expr], u: list[Expr], parent: int, index: int, first: int
-) -> list[Link]:
-    """The links of one body, from its parent outward: the last part of the joint comes first."""
-    divided = shares(parts, q)
-    found: list[Link] = []
-    for part, share, offset in reversed(divided):
-        X = part_configuration(part, share)
-        found.append(
-            Link(
-                parent=parent if not found else index + len(found) - 1,
-                part=part,
-                coordinates=tuple(share),
-                X=body.pose @ X if not found else X,
-                first=first + offset,
-                H=tuple(twists(part.H)),
-                speeds=tuple(u[offset : offset + part.nu]),
-                inertia=body.total if len(found) == len(divided) - 1 else Inertia.zero(),
-                armature=body.joint.armature[offset : offset + part.nu],
+class _Layout:
+    """The links of a model as they are laid out, body by body.
+
+    links    : so far
+    carriers : the link of each body
+    flexible : the bodies that deform
+    sections : the links of their sections, by body and place
+    """
+
+    def __init__(self) -> None:
+        self.links: list[Link] = []
+        self.carriers: dict[str, int] = {}
+        self.flexible: dict[str, Flexible] = {}
+        self.sections: dict[tuple[str, Station], int] = {}
+
+    def add(self, body: Body, parts: tuple[Part, ...], q: list[Expr], u: list[Expr], first: int) -> None:
+        """Lay out one body, from its parent outward: the last part of its joint comes first."""
+        parent, base = self.place(body.parent, body.pose, f"Body {body.name!r}")
+        total = body.total
+        modes = _modes(body, total, first + len(u)) if body.flexible is not None else None
+        root = None if body.flexible is None else body.flexible.root
+        held = modes is not None and root is not None and not root.still  # its frame moves in its joint
+        for part, share, offset in reversed(shares(parts, q)):
+            last = part is parts[0] and not held
+            X = part_configuration(part, share)
+            self.links.append(
+                Link(
+                    parent=parent,
+                    part=part,
+                    coordinates=tuple(share),
+                    X=base @ X,
+                    at=tuple(range(first + offset, first + offset + part.nu)),
+                    H=tuple(twists(part.H)),
+                    speeds=tuple(u[offset : offset + part.nu]),
+                    inertia=Inertia.zero() if not last else total if modes is None else modes.body.inertia,
+                    armature=body.joint.armature[offset : offset + part.nu],
+                    modes=modes if last else None,
+                )
             )
-        )
-    return found
+            parent, base = len(self.links) - 1, Pose.identity()
+        if held and modes is not None and root is not None:
+            seen = bent(root, modes.d, modes.rates).inverse()
+            self.links.append(_section(parent, modes, replace(seen, X=base @ seen.X), modes.body.inertia, modes))
+        elif not parts:
+            inertia = total if modes is None else modes.body.inertia
+            self.links.append(_fixed(parent, base, inertia, modes))
+        self.carriers[body.name] = len(self.links) - 1
+        if body.flexible is not None:
+            self.flexible[body.name] = body.flexible
+
+    def place(self, name: str, pose: Pose, what: str) -> tuple[int, Pose]:
+        """The link that a pose on a body belongs to, and the pose in it: a section's where the body deforms."""
+        k = self.carriers.get(name, -1)
+        if name not in self.flexible:
+            return k, pose
+        station = self.flexible[name].station(pose.p, f"{what} on {name!r}")
+        if station.still:
+            return k, pose
+        if (name, station) not in self.sections:
+            modes = self.links[k].modes
+            assert modes is not None
+            self.links.append(_section(k, modes, bent(station, modes.d, modes.rates), Inertia.zero(), None))
+            self.sections[name, station] = len(self.links) - 1
+        return self.sections[name, station], Pose(pose.R, pose.p - station.p)
+
+
+def _modes(body: Body, hub: Inertia, first: int) -> Modes:
+    """What deforms of a body, its hub counted in."""
+    assert body.flexible is not None
+    d = tuple(map(symbol, body.modes))
+    rates = tuple(map(symbol, body.speeds[len(body.joint.speeds()) :]))
+    alone = body.flexible.inertia.at(d)
+    at = tuple(range(first, first + len(d)))
+    whole = replace(alone, inertia=alone.inertia + hub)
+    return Modes(at=at, d=d, rates=rates, body=whole, flexible=body.flexible)
+
+
+_NO_JOINT = Part(zeros(6, 0), zeros(6, 0))
+
+
+def _section(parent: int, moved: Modes, seen: Bent, inertia: Inertia, modes: Modes | None) -> Link:
+    """A frame that the modes of a body move."""
+    return Link(
+        parent=parent,
+        part=_NO_JOINT,
+        coordinates=(),
+        X=seen.X,
+        at=moved.at,
+        H=seen.H,
+        speeds=moved.rates,
+        inertia=inertia,
+        armature=(as_expr(0),) * len(moved.at),
+        bend=seen.bend,
+        modes=modes,
+    )
+
+
+def _fixed(parent: int, X: Pose, inertia: Inertia, modes: Modes | None) -> Link:
+    """A frame that nothing moves in its parent, of a body that deforms or is welded to one."""
+    return Link(
+        parent=parent, part=_NO_JOINT, coordinates=(), X=X, at=(), H=(), speeds=(), inertia=inertia, armature=(),
+        modes=modes,
+    )  # fmt: skip

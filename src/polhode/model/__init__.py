@@ -1,5 +1,6 @@
 """Models: bodies on a tree of joints, and the forces on them."""
 
+from .beam import Beam, beam
 from .body import WORLD, Body, Marker
 from .builder import Builder
 from .compliant import Compliant, CompliantContact, CompliantRope, CompliantStop
@@ -24,6 +25,7 @@ __all__ = [
     "WORLD",
     "Actuator",
     "At",
+    "Beam",
     "Body",
     "Brake",
     "Builder",
@@ -62,6 +64,7 @@ __all__ = [
     "Stop",
     "When",
     "at",
+    "beam",
     "compound",
     "cylindrical",
     "free",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from polhode.graph import Expr, Matrix
 from polhode.spatial import Inertia, Pose
 
+from .flexible import Flexible
 from .joint import Joint
 
 WORLD = "world"
@@ -14,13 +15,14 @@ WORLD = "world"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """A rigid body on the joint that carries it.
+    """A body on the joint that carries it, rigid unless it says what deforms.
 
     pose    : X_PJ, where the joint sits in the parent; with the joint at rest
               it is the pose of the body
     mass, com, inertia : the inertia (3, 3) is about the centre of mass, in the
               axes of the body
     welded  : inertia, about the body's origin, of what was merged into it
+    flexible : the modes by which it deforms; its mass is beside mass, com and inertia, which are those of a hub
     rotor   : whether it is a rotor, whose inertia is about its axis alone: the rest belongs to what carries it
     """
 
@@ -33,17 +35,34 @@ class Body:
     inertia: Matrix
     welded: Inertia = field(default_factory=Inertia.zero)
     rotor: bool = False
+    flexible: Flexible | None = None
 
     @property
     def total(self) -> Inertia:
         """Inertia about the origin, with everything merged into the body."""
         return Inertia.of_body(self.mass, self.com, self.inertia) + self.welded
 
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Names of the amplitudes of its modes."""
+        return () if self.flexible is None else tuple(f"{self.name}_{mode}" for mode in self.flexible.modes)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of its coordinates: those of its joint, and of its modes."""
+        return (*self.joint.coordinates(), *self.modes)
+
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        """Names of its speeds: those of its joint, and of its modes."""
+        return (*self.joint.speeds(), *(f"{mode}_dot" for mode in self.modes))
+
     def quantities(self) -> list[Expr]:
         """Every constant expression of the body."""
         geometry = [*self.pose.R.entries, *self.pose.p, *self.com, *self.inertia.entries]
         welded = [self.welded.m, *self.welded.h, *self.welded.I.entries]
-        return [*self.joint.quantities, *geometry, self.mass, *welded]
+        modal = [] if self.flexible is None else self.flexible.quantities()
+        return [*self.joint.quantities, *geometry, self.mass, *welded, *modal]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

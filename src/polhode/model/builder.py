@@ -14,6 +14,7 @@ from .body import WORLD, Body, Marker
 from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
 from .errors import Faults, closest, fault
+from .flexible import Flexible
 from .joint import Joint
 from .keyframes import Keyframe
 from .model import Model
@@ -75,7 +76,7 @@ class Builder:
         name: str,
         *,
         joint: Joint,
-        mass: Any,
+        mass: Any = None,
         parent: str = WORLD,
         at: Any = (0, 0, 0),
         rotation: Any = None,
@@ -83,6 +84,7 @@ class Builder:
         quaternion: Any = None,
         com: Any = (0, 0, 0),
         inertia: Any = (0, 0, 0),
+        flexible: Flexible | None = None,
     ) -> None:
         """Add a body on a joint.
 
@@ -92,9 +94,15 @@ class Builder:
         com     : centre of mass in the body, whose origin is on the joint
         inertia : about the centre of mass; (xx, yy, zz), six entries with
                   xy xz yz, or 3 x 3. The default is a point mass.
+        flexible : modes by which it deforms, as of `beam(...)`; mass, com and inertia are then those of a hub
+                  besides, and mass may be left out
         """
         what = f"Body {name!r}"
         _require_text(what, name=name, parent=parent)
+        if mass is None and flexible is None:
+            raise fault(f"{what}: has no mass, expected mass=, which may be 0 for a body that only carries others.")
+        if flexible is not None and not isinstance(flexible, Flexible):
+            raise fault(f"{what}: flexible is {flexible!r:.60}, expected modes such as beam(length=1, mu=2, EI_z=300).")
         if not isinstance(joint, Joint):
             raise fault(f'{what}: joint is {joint!r:.60}, expected a joint such as revolute("z").')
         R = values.rotation(what, rotation, rpy, quaternion)
@@ -104,9 +112,10 @@ class Builder:
                 parent=parent,
                 joint=joint if joint.name else replace(joint, name=name),
                 pose=Pose(R, values.entries(at, 3, f"{what}: at")),
-                mass=values.scalar(mass, f"{what}: mass"),
+                mass=values.scalar(0 if mass is None else mass, f"{what}: mass"),
                 com=values.entries(com, 3, f"{what}: com"),
                 inertia=values.inertia(inertia, f"{what}: inertia"),
+                flexible=flexible,
             )
         )
 
@@ -198,9 +207,10 @@ class Builder:
         """Check everything together and return the model."""
         faults = Faults()
         joints = [body.joint for body in self.bodies] + [joint for motor in self.motors for joint in motor.joints]
+        modes = [mode for body in self.bodies for mode in body.modes]
         known = {
-            "coordinate": dict.fromkeys(name for joint in joints for name in joint.coordinates()),
-            "speed": dict.fromkeys(name for joint in joints for name in joint.speeds()),
+            "coordinate": dict.fromkeys([*(n for j in joints for n in j.coordinates()), *modes]),
+            "speed": dict.fromkeys([*(n for j in joints for n in j.speeds()), *(f"{mode}_dot" for mode in modes)]),
             "joint": dict.fromkeys(joint.name for joint in joints if joint.nu),
         }
         for part in self.short:

@@ -31,7 +31,7 @@ def check_names(model: Model, faults: Faults) -> None:
         "Force": [force.name for force in model.forces],
         "Constraint": [c.name for c in model.switchable],
         # not model.coordinates, which would keep the order that bodies have now
-        "Variable": [name for body in model.bodies for name in (*body.joint.coordinates(), *body.joint.speeds())]
+        "Variable": [name for body in model.bodies for name in (*body.coordinates, *body.speeds)]
         + [state.name for state in model.states]
         + [str(s.value) for s in model.controls],
     }
@@ -46,7 +46,7 @@ def check_names(model: Model, faults: Faults) -> None:
                 faults.add(f"{kind} {name!r} exists {times} times, expected once. Rename all but one.")
     if WORLD in kinds["Frame"]:
         faults.add(f"Body or marker {WORLD!r}: that name belongs to the ground. Rename it.")
-    speeds = {name for body in model.bodies for name in body.joint.speeds()}
+    speeds = {name for body in model.bodies for name in body.speeds}
     for actuator in model.actuators:
         if actuator.name in speeds:
             faults.add(
@@ -112,6 +112,16 @@ def depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
     return [*ordered, *lost]
 
 
+def _check_stations(model: Model, faults: Faults) -> None:
+    """Note what stands where a body that deforms has no section."""
+    deforming = {body.name: body.flexible for body in model.bodies if body.flexible is not None}
+    placed = [(f"Body {body.name!r}", body.parent, body.pose) for body in model.bodies]
+    for what, name, pose in (*placed, *((f"Marker {m.name!r}", m.body, m.pose) for m in model.markers)):
+        if (flexible := deforming.get(name)) is not None:
+            with faults.caught():
+                flexible.station(pose.p, f"{what} on {name!r}")
+
+
 def check_references(model: Model, faults: Faults) -> None:
     """Note what refers to something that does not exist, or says a thing twice."""
     bodies = dict.fromkeys([WORLD, *(body.name for body in model.bodies)])
@@ -125,6 +135,7 @@ def check_references(model: Model, faults: Faults) -> None:
     for marker in model.markers:
         if marker.body not in bodies:
             faults.add(f"Marker {marker.name!r}: body {marker.body!r} does not exist. {closest(marker.body, bodies)}")
+    _check_stations(model, faults)
     for part in (*model.forces, *model.constraints):
         if (host := tied(part, hosts)) is not None:
             idle = "moves" if isinstance(part, Force) else "restricts"

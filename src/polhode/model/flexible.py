@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix
+from polhode.graph import Expr, Matrix, zeros
 from polhode.spatial.modal import ModalInertia
 
 ORDERS = ("first", "full", "paper")
@@ -54,6 +54,11 @@ class Flexible(ABC):
         """A short name of each mode: y1, y2, z1, twist1, stretch1. A coordinate is called "<body>_y1"."""
 
     @property
+    def units(self) -> tuple[str, ...]:
+        """The unit of each amplitude: rad for twists, m for others."""
+        return tuple("rad" if mode.startswith("twist") else "m" for mode in self.modes)
+
+    @property
     @abstractmethod
     def inertia(self) -> ModalInertia:
         """Integrals over its mass; H2 and G2 are 0 where the order is not "first"."""
@@ -71,6 +76,11 @@ class Flexible(ABC):
     @abstractmethod
     def station(self, p: Matrix, what: str) -> Station:
         """The section that carries a point given where it is undeformed; `what` names the point in messages."""
+
+    @property
+    def root(self) -> Station:
+        """The section that the body's joint holds; the others are seen from there."""
+        return self.station(zeros(3), "Its joint")
 
     @property
     @abstractmethod

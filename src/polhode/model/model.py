@@ -80,12 +80,12 @@ class Model:
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the coordinates q, in order."""
-        return tuple(name for body in self.bodies for name in body.joint.coordinates())
+        return tuple(name for body in self.bodies for name in body.coordinates)
 
     @cached_property
     def speeds(self) -> tuple[str, ...]:
         """Names of the speeds u, in order."""
-        return tuple(name for body in self.bodies for name in body.joint.speeds())
+        return tuple(name for body in self.bodies for name in body.speeds)
 
     @property
     def nq(self) -> int:
@@ -196,7 +196,8 @@ class Model:
         """Coordinates at rest, (nq,): zeros, and quaternions that do not turn."""
         import numpy as np
 
-        return np.array([x for body in self.bodies for x in body.joint.neutral()], dtype=float)
+        still = ((*body.joint.neutral(), *(0.0 for _ in body.modes)) for body in self.bodies)
+        return np.array([x for part in still for x in part], dtype=float)
 
     def substituted(self, values: Mapping[Any, Any]) -> Model:
         """The same model with numbers, or expressions, for some of its parameters."""

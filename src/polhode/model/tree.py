@@ -51,11 +51,13 @@ def draw(model: Model) -> str:
 def _line(body: Body) -> str:
     joint = body.joint
     name = "" if joint.name in ("", body.name) else f" {joint.name}"
-    mass = short(body.mass) if body.welded.m == 0 else short(body.mass + body.welded.m)
+    own = body.mass if body.flexible is None else body.mass + body.flexible.inertia.m
+    mass = short(own) if body.welded.m == 0 else short(own + body.welded.m)
     weight = "" if mass == "0" else f", {mass} kg" if mass[0].isdigit() else f", mass {mass}"
     q = ", ".join(joint.coordinates())
     moves = f"({q})" if q and q != joint.name else ""
-    return f"{body.name} [{joint.kind}{name}{moves}{weight}]"
+    bends = f", modes {', '.join(body.modes)}" if body.modes else ""
+    return f"{body.name} [{joint.kind}{name}{moves}{weight}{bends}]"
 
 
 def _listed(names: list[str]) -> str:

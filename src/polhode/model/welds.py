@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 
 def rigid_hosts(bodies: Iterable[Body], markers: Iterable[Marker]) -> dict[str, str]:
-    """What every frame is fixed to, through any number of welds: a body that moves, or the world."""
-    found = {WORLD: WORLD}
+    """What every frame is fixed to, through any number of welds: a body that moves, or the world.
+
+    On a body that deforms every frame moves by itself.
+    """
+    found, flexible = {WORLD: WORLD}, set()
     for body in bodies:
-        found[body.name] = body.name if body.joint.nu else found.get(body.parent, body.parent)
-    return found | {marker.name: found.get(marker.body, marker.body) for marker in markers}
+        alone = body.joint.nu or body.parent in flexible or body.flexible is not None
+        found[body.name] = body.name if alone else found.get(body.parent, body.parent)
+        if body.flexible is not None:
+            flexible.add(body.name)
+    own = {m.name: m.name if m.body in flexible else found.get(m.body, m.body) for m in markers}
+    return found | own
 
 
 def tied(part: Element, hosts: Mapping[str, str]) -> str | None:
@@ -35,9 +42,11 @@ def tied(part: Element, hosts: Mapping[str, str]) -> str | None:
 def merged(model: Model) -> Model:
     """The same model with welded bodies made part of what they are welded to.
 
-    Their frames stay as markers; what is welded to the world no longer counts as mass.
+    Their frames stay as markers; what is welded to the world no longer counts as mass. Bodies that deform, and what
+    is welded to one, stay as they are.
     """
-    if all(body.joint.nu for body in model.bodies):
+    flexible = {body.name for body in model.bodies if body.flexible is not None}
+    if all(body.joint.nu or body.name in flexible for body in model.bodies):
         return model
     host: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}
     kept: dict[str, Body] = {}
@@ -45,7 +54,7 @@ def merged(model: Model) -> Model:
     for body in model.bodies:
         name, X_HP = host[body.parent]
         pose = X_HP @ body.pose
-        if body.joint.nu:
+        if body.joint.nu or body.name in flexible or name in flexible:
             kept[body.name] = replace(body, parent=name, pose=pose)
             host[body.name] = (body.name, Pose.identity())
             continue

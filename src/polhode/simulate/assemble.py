@@ -47,6 +47,8 @@ def assemble(
     keep   : names of coordinates and speeds that must stay as they are given
     z0     : states beside motion, likewise; where runs start them where nothing is given
 
+    Bodies that deform keep the shape of the guess where the constraints can be satisfied so.
+
     Raises AssemblyError that names the constraint which cannot be satisfied.
     """
     program = _program(model)
@@ -62,6 +64,13 @@ def assemble(
     values = parameters_of(program.dynamics, p)
     z = values_of(z0, states, program.starts(values), "z0")
     solver = _Solver(program, values, t, z)
+    stiff = kept | {name for body in eq.model.bodies for name in (*body.modes, *(f"{mode}_dot" for mode in body.modes))}
+    try:
+        closed = solver.positions(q, stiff)
+        return State(closed, solver.speeds(closed, u, stiff))
+    except AssemblyError:
+        if stiff == kept:
+            raise
     q = solver.positions(q, kept)
     return State(q, solver.speeds(q, u, kept))
 

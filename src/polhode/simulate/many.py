@@ -22,6 +22,7 @@ from polhode.view import needed
 from .angles import LOOKS, angles_near, singular_angles
 from .asked import check_span, method_of, movable, parameters_of, times
 from .batch import march
+from .bending import bent_far
 from .inputs import Inputs
 from .interrupt import shared_out, stoppable
 from .meeting import may_meet, met
@@ -198,11 +199,12 @@ def simulate_many(
 
 
 def _singular(bundle: Bundle) -> str:
-    """Say which run is the first whose angles are in their singular position; of very many, some are looked at."""
+    """Say which run is the first whose angles are singular, or that bends too far; of very many, some are looked at."""
     for i in range(0, len(bundle), len(bundle) // LOOKS + 1):
         p = bundle.parameters if bundle.parameters.ndim == 1 else bundle.parameters[i]
         run = bundle.runs.get(i)
-        if near := singular_angles(run) if run else angles_near(bundle.dynamics, p, bundle.t[:1], bundle.q[i, :1], 0):
+        near = singular_angles(run) if run else angles_near(bundle.dynamics, p, bundle.t[:1], bundle.q[i, :1], 0)
+        if near := near or bent_far(bundle.dynamics, p, bundle.t, bundle.q[i]):
             return f"Run {i}: {near}" if len(bundle) > 1 else near
     return ""
 

@@ -13,6 +13,7 @@ from polhode.trajectory import Trajectory
 
 from .angles import singular_angles
 from .asked import check_span, is_number, method_of, movable, times, whole_steps
+from .bending import large_deflections
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
 from .warning import SimulationWarning, warn
@@ -79,10 +80,11 @@ def simulated_until(
         output = "steps"
     found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
-    if near := singular_angles(found):
-        warn_caller(near, SimulationWarning)
-    if t_end is not None and (said := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
-        warn_caller(said, SimulationWarning)
+    for said in (singular_angles(found), large_deflections(found)):
+        if said:
+            warn_caller(said, SimulationWarning)
+    if t_end is not None and (late := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
+        warn_caller(late, SimulationWarning)
     return found
 
 

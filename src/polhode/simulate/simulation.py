@@ -16,6 +16,7 @@ from polhode.trajectory import Outcome, Trajectory
 
 from .angles import MANY, angles_near
 from .asked import is_number, times, values_of
+from .bending import bent_far
 from .driver import Driver
 from .ending import ended
 from .result import forces_along, trajectory_of, work_of
@@ -175,7 +176,7 @@ class Simulation(Driver):
         Raises RuntimeError where it cannot go on.
         """
         if not self._stepping:
-            self._warn_of_angles(*self._begun())
+            self._warn_of_states(*self._begun())
             self._open(None)
             self._now.stop, self._now.budget, self._stepping = np.inf, 1, self._inputs.sampled is None
         if self._inputs.sampled is not None:
@@ -216,7 +217,7 @@ class Simulation(Driver):
         grid, begun = times(output, self.t, until), self._begun()
         with watching(progress, self.t, until) as seen:
             self._integrate(float(until), grid, seen)
-        self._warn_of_angles(*begun)
+        self._warn_of_states(*begun)
         warn(self.outcome)
         return self.outcome
 
@@ -236,22 +237,28 @@ class Simulation(Driver):
         finally:
             self._modes.rewire(self.t, before)
             self._advance = self._taken()
-        self._warn_of_angles(*begun)
+        self._warn_of_states(*begun)
         warn(self.outcome)
         return self.outcome
+
+    @property
+    def _deforms(self) -> bool:
+        return any(body.flexible is not None for body in self.dynamics.equations.model.bodies)
 
     def _begun(self) -> tuple[float, np.ndarray, int]:
         """The time, the state and the steps that were taken now."""
         return self.t, self._x.copy(), self._now.accepted
 
-    def _warn_of_angles(self, t0: float, x0: np.ndarray, before: int) -> None:
-        """Warn where angles of a joint were in their singular position since then: see `singular_angles`."""
+    def _warn_of_states(self, t0: float, x0: np.ndarray, before: int) -> None:
+        """Warn where angles were in their singular position since then, or a body bent too far."""
         t, x, steps = np.array([t0]), x0[None], self._now.accepted - before
-        if steps > MANY:
+        if steps > MANY or self._deforms:
             t, x = self._recording.states()
             t, x = t[t >= t0], x[t >= t0]
         if near := angles_near(self.dynamics, self._values, t, x[:, self._q], steps):
             warn_caller(near, SimulationWarning)
+        if self._deforms and (far := bent_far(self.dynamics, self._values, t, x[:, self._q])):
+            warn_caller(far, SimulationWarning)
 
     def trajectory(self, reacting: bool = False) -> Trajectory:
         """Everything recorded so far.

@@ -90,7 +90,8 @@ class Deformed:
     def kinetic(self, V: Twist, rates: Sequence[Expr]) -> Expr:
         """Kinetic energy: half of V.mu and of the rates times the momenta of the modes."""
         mu, own = self.momentum(V, rates)
-        return (V.dot(mu) + vector(rates) @ vector(own)) / 2
+        twice: Expr = V.dot(mu) + vector(rates) @ vector(own)
+        return twice / 2
 
     def needed(self, w: Matrix, S: Matrix, a: Matrix, rates: Sequence[Expr], changes: Sequence[Expr]) -> Wrench:
         """The wrench that deforming needs beside that of a rigid body.

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 def momentum(kin: Motion) -> Matrix:
     """Angular momentum about the world's origin and linear momentum, (6,), summed outside in."""
     links = kin.joints.links
-    found = [link.inertia @ V for link, V in zip(links, kin.V, strict=True)]
+    found = []
+    for link, V in zip(links, kin.V, strict=True):
+        rates = () if link.modes is None else [kin.quasi.get(u, u) for u in link.modes.rates]
+        found.append(link.inertia @ V if link.modes is None else link.modes.body.momentum(V, rates)[0])
     total = Wrench.zero()
     for k in reversed(range(len(found))):
         link = links[k]

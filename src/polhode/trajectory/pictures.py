@@ -44,9 +44,14 @@ def units(traj: Trajectory) -> dict[str, str]:
         {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.other_speeds, *traj.states), "") | coordinate_units(kin)
     )
     for link in kin.joints.links:
-        for s, h in zip(link.speeds, link.H, strict=True):
-            if s.op == "symbol" and str(s.value) in found:
-                found[str(s.value)] = "rad/s" if h.w != zeros(3) else "m/s"
+        pairs = (
+            []
+            if link.section
+            else [(s, "rad/s" if h.w != zeros(3) else "m/s") for s, h in zip(link.speeds, link.H, strict=True)]
+        )
+        if link.modes is not None:
+            pairs += [(s, f"{unit}/s") for s, unit in zip(link.modes.rates, link.modes.flexible.units, strict=True)]
+        found |= {str(s.value): unit for s, unit in pairs if s.op == "symbol" and str(s.value) in found}
     efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
     model = traj.dynamics.equations.model
     efforts += _control_units(model, found)
@@ -73,6 +78,8 @@ def coordinate_units(kin: Any) -> dict[str, str]:
         if part.quaternion:
             lengths = ["1"] * 4 + ["m"] * (part.nq - 4)
         found |= dict(zip((str(s.value) for s in link.coordinates), lengths, strict=True))
+        if link.modes is not None:
+            found |= dict(zip((str(s.value) for s in link.modes.d), link.modes.flexible.units, strict=True))
     return found
 
 
@@ -123,7 +130,7 @@ def _owners(traj: Trajectory) -> dict[str, str]:
         if body.rotor:
             found |= dict.fromkeys((*body.joint.coordinates(), *body.joint.speeds()), "rotors")
     for link in traj.dynamics.equations.kinematics.joints.links:
-        if len(link.speeds) >= 3:
+        if len(link.speeds) >= 3 and not link.section:
             first = str(link.coordinates[0].value)
             bodies = traj.dynamics.equations.kinematics.model.bodies
             joint = next(body.joint.name for body in bodies if first in body.joint.coordinates())

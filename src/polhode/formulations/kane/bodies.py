@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, cross, diff_along, gradient, maximum, sqrt, symbol, zeros
 from polhode.kinematics import Motion
+from polhode.kinematics.bent import Modes
 from polhode.kinematics.compliant import rubbing, stop_depths, taut
 from polhode.kinematics.touch import touch_of
 from polhode.model import TIME, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, Part, SpringDamper
@@ -45,11 +46,27 @@ class Mass:
         return self.I @ w + cross(self.h, v), v * self.m + cross(w, self.h)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pliant:
+    """A body that deforms, seen from the origin of its frame."""
+
+    body: str
+    link: int
+    modes: Modes
+
+
+def pliant(kin: Motion) -> list[Pliant]:
+    """The bodies that deform."""
+    links = kin.joints.links
+    bodies = [(body.name, kin.joints.carriers[body.name]) for body in kin.model.bodies if body.flexible is not None]
+    return [Pliant(body=name, link=k, modes=m) for name, k in bodies if (m := links[k].modes) is not None]
+
+
 def masses(kin: Motion) -> list[Mass]:
-    """The bodies that have inertia."""
+    """The rigid bodies that have inertia."""
     found = []
     for body in kin.model.bodies:
-        if body.total != Inertia.zero():
+        if body.flexible is None and body.total != Inertia.zero():
             point, about = _seen(body)
             link = kin.joints.carriers[body.name]
             found.append(Mass(body=body.name, link=link, point=point, m=about.m, I=about.I, h=about.h))

@@ -28,6 +28,7 @@ from polhode.graph import (
     mirrored,
     solve,
     substitute,
+    symbol,
     vector,
     zeros,
 )
@@ -35,10 +36,11 @@ from polhode.graph.compact import compact
 from polhode.kinematics import InSpeeds, Motion, in_speeds
 from polhode.kinematics.loads import elastic_energy, speed_forces
 from polhode.model import TIME
+from polhode.spatial import Twist, Wrench
 
 from ..projection import require_still
 from ..terms import Terms
-from .bodies import Mass, Rotor, active, masses, rotors, stopped
+from .bodies import Mass, Pliant, Rotor, active, masses, pliant, rotors, stopped
 from .choice import Choice
 from .tables import PartialTable, partial_table
 
@@ -70,6 +72,10 @@ class Kane(Choice):
     @cached_property
     def bodies(self) -> list[Mass]:
         return masses(self.kinematics)
+
+    @cached_property
+    def pliant(self) -> list[Pliant]:
+        return pliant(self.kinematics)
 
     @cached_property
     def rotors(self) -> list[Rotor]:
@@ -132,7 +138,36 @@ class Kane(Choice):
         for body, (w, _), (alpha, a), (w_r, v_r) in motions:
             n, f = body.needed(w, alpha, a)
             total = total + w_r.T @ n + v_r.T @ f
+        for part in self.pliant:
+            needed, forces = self.deforming(part, udot)
+            V_r, d_r = self.moving(part)
+            total = total + V_r.T @ needed.vector() + d_r.T @ forces
         return total + self._driven(udot)
+
+    def rates(self, part: Pliant) -> Matrix:
+        """The speeds of the modes of a body that deforms, in the speeds u."""
+        quasi = self.kinematics.quasi
+        return vector([quasi.get(s, s) for s in part.modes.rates])
+
+    def moving(self, part: Pliant) -> Pair:
+        """Partial twists (6, nu) of the frame of a body that deforms, and partial rates (m, nu) of its modes."""
+        V = self.kinematics.V[part.link].vector()
+        return compact(jacobian(V, self.u)), jacobian(self.rates(part), self.u)
+
+    def deforming(self, part: Pliant, udot: Matrix) -> tuple[Wrench, Matrix]:
+        """The wrench and the forces on its modes that the motion of a body that deforms needs.
+
+        n = N_dot + w x N + v x L,  f = L_dot + w x L,  d/dt(dT/dd') - dT/dd, with momenta N about the origin and L.
+        """
+        V, body, d = self.kinematics.V[part.link], part.modes.body, vector(part.modes.d)
+        rates = self.rates(part)
+        mu, own = body.momentum(V, rates.entries)
+        names = vector([symbol(f"twist {i}") for i in range(6)])  # the twist itself may depend on d
+        slopes = gradient(body.kinetic(Twist.of(names), part.modes.rates), d)
+        known = dict(zip([*names, *part.modes.rates], [*V.vector(), *rates], strict=True))
+        change = self.rate(vector([*mu.vector(), *own]), udot)
+        n = change[:3] + cross(V.w, mu.n) + cross(V.v, mu.f)
+        return Wrench(n, change[3:6] + cross(V.w, mu.f)), change[6:] - substitute(slopes, known)
 
     def velocity(self) -> Matrix:
         """The velocity terms: what is needed where udot = 0."""
@@ -147,6 +182,12 @@ class Kane(Choice):
                 N, L = body.momentum(w_r[:, i], v_r[:, i])
                 for j in range(i + 1):
                     M[i][j] = M[i][j] + w_r[:, j] @ N + v_r[:, j] @ L
+        for part in self.pliant:
+            V_r, d_r = self.moving(part)
+            for i in range(n):
+                mu, own = part.modes.body.momentum(Twist.of(V_r[:, i]), d_r[:, i].entries)
+                for j in range(i + 1):
+                    M[i][j] = M[i][j] + V_r[:, j] @ mu.vector() + d_r[:, j] @ vector(own)
         for rotor in self.rotors:
             for i in range(n):
                 for j in range(i + 1):
@@ -167,6 +208,11 @@ class Kane(Choice):
         for body, (w_r, v_r) in zip(self.bodies, self.partials, strict=True):
             g = kin.X_W[body.link].R.T @ kin.model.gravity
             total = total + w_r.T @ cross(body.h, g) + v_r.T @ (g * body.m)
+        for part in self.pliant:
+            g, whole = kin.X_W[part.link].R.T @ kin.model.gravity, part.modes.body
+            V_r, d_r = self.moving(part)
+            total = total + V_r.T @ vector([*cross(whole.inertia.h, g), *(g * whole.inertia.m)])
+            total = total + d_r.T @ vector([P @ g for P in whole.P])
         return compact(total)
 
     def gravity(self) -> Matrix:

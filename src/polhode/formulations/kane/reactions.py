@@ -97,6 +97,11 @@ def _wrench(kane: Kane, body: Body, ordered: Constraints) -> Matrix:
             at = X[mass.link] @ Pose.at(mass.point)
             # the partial velocities of the auxiliary speeds are those of a body moved with the cut one
             total = total + at @ Wrench(n - cross(mass.h, g), f - g * mass.m)
+    for part in kane.pliant:
+        if part.link in beyond:
+            g, rigid = kin.X_W[part.link].R.T @ kin.model.gravity, part.modes.body.inertia
+            weight = Wrench(cross(rigid.h, g), g * rigid.m)
+            total = total + X[part.link] @ (kane.deforming(part, kane.udot)[0] - weight)
     for marker, axes, torque, force in active(kin):
         k, X_LM = kin.frame(marker)
         if k in beyond:
@@ -145,17 +150,18 @@ def _relaxed(kin: Kinematics, cut: int, small: list[Expr]) -> Kinematics:
         parent = link.parent if link.parent < 0 else after.get(link.parent, moved[link.parent])
         links.append(replace(link, parent=parent))
         if k == cut:
-            links[-1] = replace(links[-1], inertia=Inertia.zero())
+            links[-1] = replace(links[-1], inertia=Inertia.zero(), modes=None)
             links.append(
                 replace(
                     link,
                     parent=cut,
                     coordinates=(),
                     X=Pose(identity(3) + skew(turn), slide),
-                    first=len(kin.u),
+                    at=tuple(range(len(kin.u), len(kin.u) + 6)),
                     H=tuple(Twist.of(row) for row in identity(6).rows()),
                     speeds=tuple(small[6:]),
                     armature=(as_expr(0),) * 6,
+                    bend=Twist.zero(),
                 )
             )
     carriers = {name: after.get(k, moved[k]) for name, k in kin.carriers.items()}

@@ -110,7 +110,7 @@ def _groups(kin: Kinematics) -> list[tuple[int, list[int]]]:
         if ends and k in kin.carriers.values():
             path = [i for i in kin.ancestors(k) if i not in taken]
             taken |= set(path)
-            own = [kin.links[i].first + j for i in reversed(path) for j in range(len(kin.links[i].H))]
+            own = [place for i in reversed(path) for place in kin.links[i].at]
             found.append((k, sorted(own)))
     return found
 

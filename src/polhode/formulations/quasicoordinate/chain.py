@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, zeros
+from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, vector, zeros
 from polhode.kinematics import Kinematics, configuration, joint_map
+from polhode.kinematics.bent import Modes, bent
 from polhode.model import WORLD, ModelError
 from polhode.model.body import Body
-from polhode.spatial import Inertia
+from polhode.spatial import Inertia, Pose
 from polhode.spatial.rotation import skew
 
 Columns = dict[int, Matrix]  # the columns of a matrix that are not 0, by speed
@@ -25,9 +26,11 @@ class Member:
     L      : its origin in the frame of the body before it
     D      : (3, k), Omega_i = D u_i, its angular velocity relative to the body before it, in its own axes
     slide  : (3, k), likewise the velocity of its origin
-    first  : index of its first speed
+    at     : places of its speeds u_i among all
     m, S   : mass and its centre
     I      : inertia about it
+    modes  : what deforms of it, None where it is rigid; its inertia is then that of the modes, not m, S and I
+    section : whether it is no body, but a section of one before it that deforms
 
     Reference: [NelsonQuinn, eq. 3 to 14]; his R is that of the base, here as all speeds a part of u.
     """
@@ -39,22 +42,29 @@ class Member:
     L: Matrix
     D: Matrix
     slide: Matrix
-    first: int
+    at: tuple[int, ...]
     m: Expr
     S: Matrix
     I: Matrix
     kin: Kinematics = field(repr=False)
+    modes: Modes | None = None
+    section: bool = False
 
     @property
     def own(self) -> Matrix:
         """The speeds of its joint."""
-        found: Matrix = self.kin.u[self.first : self.first + self.D.shape[1]]
-        return found
+        return vector([self.kin.u[i] for i in self.at])
 
     @cached_property
     def chain(self) -> tuple[Member, ...]:
-        """It and all before it, from the base outward."""
-        return (self,) if self.parent is None else (*self.parent.chain, self)
+        """It and all bodies before it, from the base outward."""
+        before = () if self.parent is None else self.parent.chain
+        return before if self.section else (*before, self)
+
+    @property
+    def body(self) -> Member:
+        """The body that it is, or that it is a section of."""
+        return self.parent.body if self.section and self.parent is not None else self
 
     # absolute velocities
 
@@ -62,7 +72,7 @@ class Member:
     def turns(self) -> Columns:
         """omega_i = sum of C_ij D_j u_j, a column a speed. Reference: [NelsonQuinn, eq. 10, 11, 13]."""
         found = {} if self.parent is None else {j: self.back @ c for j, c in self.parent.turns.items()}
-        return found | {self.first + k: self.D[:, k] for k in range(self.D.shape[1])}
+        return found | {j: _sum(found.get(j), self.D[:, k]) for k, j in enumerate(self.at)}
 
     @cached_property
     def moves(self) -> Columns:
@@ -75,7 +85,7 @@ class Member:
             arm = self.parent.C @ skew(self.L).T
             found = {j: _sum(self.parent.moves.get(j), arm @ c) for j, c in self.parent.turns.items()}
         slides = self.C @ self.slide
-        return found | {self.first + k: slides[:, k] for k in range(slides.shape[1])}
+        return found | {j: _sum(found.get(j), slides[:, k]) for k, j in enumerate(self.at)}
 
     @cached_property
     def center(self) -> Columns:
@@ -133,25 +143,46 @@ def members(kin: Kinematics) -> tuple[Member, ...]:
     first = 0
     for body in kin.model.bodies:
         q = [symbol(name) for name in body.joint.coordinates()]
-        X, H = body.pose @ configuration(body.joint, q), joint_map(body.joint, q)
-        before = None if body.parent == WORLD else found[body.parent]
-        center, about = _seen(body)
-        found[body.name] = Member(
-            name=body.name,
-            parent=before,
-            C=X.R if before is None else before.C @ X.R,
-            back=X.R.T,
-            L=X.p,
-            D=H[:3],
-            slide=H[3:],
-            first=first,
-            m=about.m,
-            S=center,
-            I=about.I,
-            kin=kin,
-        )
-        first += body.joint.nu
+        before, base = None if body.parent == WORLD else found[body.parent], body.pose
+        if before is not None and before.modes is not None:
+            before, base = section(before, base, f"Body {body.name!r}")
+        X, H = base @ configuration(body.joint, q), joint_map(body.joint, q) if q else zeros(6, 0)
+        at = tuple(range(first, first + body.joint.nu))
+        modes = next((link.modes for link in kin.links if link.modes and link.modes.at[0] == first + len(at)), None)
+        first += len(body.speeds)
+        if body.flexible is None:
+            center, about = _seen(body)
+            found[body.name] = _member(kin, body.name, before, X, H, at, about, center)
+            continue
+        own = _member(kin, body.name, before, X, H, at, body.total, zeros(3))
+        assert modes is not None
+        seen = bent(body.flexible.root, modes.d, modes.rates).inverse()
+        if not body.flexible.root.still:  # its frame moves in its joint
+            H = matrix([h.vector() for h in seen.H]).T
+            own = _member(kin, body.name, replace(own, section=True), seen.X, H, modes.at, body.total, zeros(3))
+        found[body.name] = replace(own, m=modes.body.inertia.m, modes=modes)
     return tuple(found.values())
+
+
+def _member(
+    kin: Kinematics, name: str, before: Member | None, X: Pose, H: Matrix, at: tuple[int, ...], I: Inertia, S: Matrix
+) -> Member:
+    C = X.R if before is None else before.C @ X.R
+    return Member(
+        name=name, parent=before, C=C, back=X.R.T, L=X.p, D=H[:3], slide=H[3:], at=at, m=I.m, S=S, I=I.I, kin=kin
+    )
+
+
+def section(body: Member, pose: Pose, what: str) -> tuple[Member, Pose]:
+    """The section of a body that a pose on it belongs to, and the pose in it."""
+    assert body.modes is not None
+    station = body.modes.flexible.station(pose.p, f"{what} on {body.name!r}")
+    if station.still:
+        return body, pose
+    seen = bent(station, body.modes.d, body.modes.rates)
+    H = matrix([h.vector() for h in seen.H]).T
+    made = _member(body.kin, body.name, body, seen.X, H, body.modes.at, Inertia.zero(), zeros(3))
+    return replace(made, section=True), Pose(pose.R, pose.p - station.p)
 
 
 def _seen(body: Body) -> tuple[Matrix, Inertia]:

@@ -21,6 +21,7 @@ from polhode.graph import (
     cross,
     gradient,
     identity,
+    jacobian,
     matrix,
     maximum,
     mirrored,
@@ -36,7 +37,8 @@ from polhode.model import WORLD, CompliantContact, CompliantRope, CompliantStop,
 from polhode.spatial.rotation import skew
 
 from ..terms import Terms
-from .chain import Columns, Member, full, gathered, members, none
+from .chain import Columns, Member, full, gathered, members, none, section
+from .deforming import Deforming
 from .limbs import Limbs, find_limbs
 
 
@@ -57,8 +59,13 @@ class Limbed:
             own = [*zip(limb.bodies, limb.shares, strict=True), *((name, 1) for name in limb.rotors)]
             for name, share in own:
                 body = self.bodies[name]
-                if body.m != 0 or zeros(3, 3) != body.I:
+                if body.modes is None and (body.m != 0 or zeros(3, 3) != body.I):
                     yield body, as_expr(share)
+
+    @cached_property
+    def deforming(self) -> list[Deforming]:
+        """The bodies that deform, each once: the shares that limbs have of one add up to 1."""
+        return [Deforming(body, body.modes) for body in self.bodies.values() if body.modes is not None]
 
     def mass(self) -> Matrix:
         """M = T^T A T, (nu, nu). Reference: [NelsonQuinn, eq. 18]."""
@@ -71,8 +78,10 @@ class Limbed:
                 for j, along in turned.items():
                     if j <= i:
                         M[i][j] = M[i][j] + w @ along + v @ moved[j]
-        for i, a in enumerate(self._armatures):
+        for i, a in self._armatures.items():
             M[i][i] = M[i][i] + a
+        for part in self.deforming:
+            part.mass(M)
         return mirrored(matrix(M).T) if n else zeros(0, 0)
 
     def velocity(self) -> Matrix:
@@ -84,6 +93,8 @@ class Limbed:
             gathered(body.turns, spun * share, total)
         for i, e in enumerate(self._rotors):
             total[i] = total[i] + e
+        for part in self.deforming:
+            part.needed(total)
         return vector(total)
 
     def gravity(self) -> Matrix:
@@ -91,14 +102,19 @@ class Limbed:
         total = none(len(self.kin.u))
         for body, share in self.shares():
             gathered(body.center, self.kin.model.gravity * (-body.m * share), total)
+        for part in self.deforming:
+            part.weight(-self.kin.model.gravity, total)
         return vector(total)
 
     def convective(self) -> Matrix:
         """C with C u the velocity terms and M_dot - 2 C skew, (nu, nu).
 
-        C = Phi^T m (Phi T)_dot + T^T (I* T_dot - (I* omega)~ T), of the rows of T and Phi T.
+        C = Phi^T m (Phi T)_dot + T^T (I* T_dot - (I* omega)~ T), of the rows of T and Phi T. With bodies that deform
+        it is half the slopes of the velocity terms, and M_dot - 2 C is not skew.
         """
         n = len(self.kin.u)
+        if self.deforming:
+            return jacobian(self.velocity(), self.kin.u) / 2
         C = zeros(n, n)
         for body, share in self.shares():
             turns, center = full(body.turns, n), full(body.center, n)
@@ -110,8 +126,10 @@ class Limbed:
     # armatures: rotors that turn with the speeds
 
     @cached_property
-    def _armatures(self) -> list[Expr]:
-        return [a for body in self.kin.model.bodies for a in _padded(body.joint.armature, body.joint.nu)]
+    def _armatures(self) -> dict[int, Expr]:
+        """The inertia that speeds of joints drive besides the bodies', by speed."""
+        joints = [(link.at, link.armature) for link in self.kin.links if not link.section]
+        return {i: a for at, armature in joints for i, a in zip(at, armature, strict=False)}
 
     @cached_property
     def _rotors(self) -> list[Expr]:
@@ -124,12 +142,12 @@ class Limbed:
         n = len(self.kin.u)
         total = [none(n) for _ in range(n)]
         for link in self.kin.links:
-            a, first = _padded(link.armature, len(link.speeds)), link.first
+            a, at = _padded(link.armature, len(link.speeds)), link.at
             for i in range(len(link.speeds)):
                 for j, c in enumerate(link.part.structure[: len(link.speeds)]):
                     for l, u in enumerate(link.speeds):
                         if c[l, i] != 0:
-                            total[first + i][first + j] = total[first + i][first + j] - c[l, i] * a[l] * u
+                            total[at[i]][at[j]] = total[at[i]][at[j]] - c[l, i] * a[l] * u
         return total
 
     # forces
@@ -161,8 +179,11 @@ class Limbed:
 
     def _at(self, marker: str) -> tuple[Member | None, Matrix]:
         """The body that a marker is fixed to, None for the world, and its place there."""
-        body, X = self.kin.model.frame(marker)
-        return (None if body == WORLD else self.bodies[body]), X.p
+        name, X = self.kin.model.frame(marker)
+        body = None if name == WORLD else self.bodies[name]
+        if body is not None and body.modes is not None:
+            body, X = section(body, X, f"Marker {marker!r}")
+        return body, X.p
 
     def _loads(self) -> Iterator[tuple[str, Matrix, Matrix]]:
         """Markers with torques and forces there, in the axes of the world."""

@@ -63,7 +63,7 @@ def find_limbs(kin: Kinematics, given: Mapping[str, Any] | None = None) -> Limbs
     rotors = {body.name: body.parent for body in kin.model.bodies if body.rotor}
     bodies = {name: m for name, m in every.items() if name not in rotors}
     if given is None:
-        inner = {m.parent.name for m in bodies.values() if m.parent is not None}
+        inner = {m.parent.name for m in bodies.values() if m.parent is not None and m.parent.name != m.name}
         chains = {name: tuple(b.name for b in m.chain) for name, m in bodies.items() if name not in inner}
     else:
         chains = {name: _chain(name, said, bodies) for name, said in given.items()}

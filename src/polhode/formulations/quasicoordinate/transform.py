@@ -82,6 +82,11 @@ def transformations(kin: Motion, limbs: Limbs, inboard: Mapping[str, str] | None
               which drives it by a cable [NelsonQuinn, eq. 29]; the axes in between must be parallel
     """
     bodies = {m.name: m for m in members(kin.joints)}
+    if bent := [m.name for m in bodies.values() if m.modes is not None]:
+        raise ValueError(
+            f"Model {kin.model.name!r}: {bent[0]!r} deforms, and the transformations are those of rigid bodies. "
+            'Its equations are made without them: formulate(model, "quasicoordinate").'
+        )
     chains = [tuple(bodies[name] for name in (*limb.bodies, *limb.rotors)) for limb in limbs]
     welded = {marker.name: marker.body for marker in kin.joints.model.markers}
     starts = {name: welded.get(start, start) for name, start in (inboard or {}).items()}
@@ -196,7 +201,7 @@ def _measured(bodies: Mapping[str, Member], between: Mapping[str, Mapping[str, i
     rows = [list(row) for row in identity(n).rows()]
     for name, ways in between.items():
         for other, way in ways.items():
-            rows[bodies[name].first][bodies[other].first] = as_expr(way)
+            rows[bodies[name].at[0]][bodies[other].at[0]] = as_expr(way)
     return matrix(rows)
 
 

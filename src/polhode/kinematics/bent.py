@@ -1,0 +1,116 @@
+"""Sections of flexible bodies as frames: where they are, and how the rates of the modes move them.
+
+A section is turned by R = exp(skew(th)), th = Psi d. Its angular velocity in its own axes is Jr(th) th',
+
+    R  = 1 + a skew(th) + b skew(th)^2        a = sin(t)/t,  b = (1 - cos t)/t^2,  t = |th|
+    Jr = 1 - b skew(th) + c skew(th)^2        c = (t - sin t)/t^3
+
+Where all modes turn it about one axis that is a sine and a cosine. In space a, b and c are power series of t^2,
+exact to rounding up to a radian, so that nothing is divided by 0 where the body is straight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import factorial
+
+from polhode.graph import Expr, Matrix, as_expr, cross, identity, vector, zeros
+from polhode.model.flexible import Flexible, Station
+from polhode.spatial import Pose, Twist, axis_angle, skew
+from polhode.spatial.modal import Deformed
+
+TERMS = 9  # of a power series: t^18 / 20! is 4e-19 of 1 at a radian
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modes:
+    """What deforms of a flexible body, as a part of its link.
+
+    at       : places of the modes' speeds among all
+    d, rates : the amplitudes, and their speeds
+    body     : its inertia at these amplitudes, with the rigid inertia that the body has besides
+    """
+
+    at: tuple[int, ...]
+    d: tuple[Expr, ...]
+    rates: tuple[Expr, ...]
+    body: Deformed
+    flexible: Flexible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bent:
+    """A section's motion in the frame of its body.
+
+    X    : its pose
+    H    : its twist by a unit speed of each mode, in its own axes
+    bend : the rate of its twist H d' where d' is constant, likewise
+    """
+
+    X: Pose
+    H: tuple[Twist, ...]
+    bend: Twist
+
+    def beside(self, rest: Pose) -> Bent:
+        """The motion of a frame that is fixed to the section."""
+        return Bent(X=self.X @ rest, H=tuple(rest.back(h) for h in self.H), bend=rest.back(self.bend))
+
+    def inverse(self) -> Bent:
+        """The motion of the body's frame as seen from the section."""
+        return Bent(
+            X=self.X.inverse(),
+            H=tuple(_minus(self.X @ h) for h in self.H),
+            bend=_minus(self.X @ self.bend),
+        )
+
+
+def bent(station: Station, d: tuple[Expr, ...], rates: tuple[Expr, ...]) -> Bent:
+    """The motion of a section at amplitudes d."""
+    amplitudes, speeds = vector(d), vector(rates)
+    p, slopes, drawn = station.p + station.Phi @ amplitudes, list(station.Phi.T.rows()), zeros(3)
+    for k, row in enumerate(station.g):
+        for l, g in enumerate(row):
+            slopes[k] = slopes[k] + g * d[l]
+            p = p + g * (d[k] * d[l] / 2)
+            drawn = drawn + g * (rates[k] * rates[l])
+    R, turns, turning = _turned(station.Psi, amplitudes, speeds)
+    H = tuple(Twist(w, R.T @ v) for w, v in zip(turns, slopes, strict=True))
+    w, v = zeros(3), zeros(3)
+    for h, rate in zip(H, rates, strict=True):
+        w, v = w + h.w * rate, v + h.v * rate
+    return Bent(X=Pose(R, p), H=H, bend=Twist(turning, R.T @ drawn - cross(w, v)))
+
+
+def _turned(Psi: Matrix, d: Matrix, rates: Matrix) -> tuple[Matrix, list[Matrix], Matrix]:
+    """R, the columns of Jr Psi, and Jr_dot th'."""
+    columns, used = list(Psi.T.rows()), [i for i in range(3) if any(e != 0 for e in Psi[i])]
+    if not used:
+        return identity(3), columns, zeros(3)
+    if len(used) == 1:
+        axis = identity(3)[used[0]]
+        return axis_angle(axis, Psi[used[0]] @ d), columns, zeros(3)
+    th, th_dot = Psi @ d, Psi @ rates
+    s, s_dot = th @ th, (th @ th_dot) * 2
+    b, b_slope = _series(s, 2)
+    c, c_slope = _series(s, 3)
+    turn = skew(th)
+    R = identity(3) + turn * (1 - s * c) + (turn @ turn) * b
+    turns = [psi - cross(th, psi) * b + cross(th, cross(th, psi)) * c for psi in columns]
+    across = cross(th, th_dot)
+    turning = cross(th, across) * (c_slope * s_dot) - across * (b_slope * s_dot) + cross(th_dot, across) * c
+    return R, turns, turning
+
+
+def _series(s: Expr, first: int) -> tuple[Expr, Expr]:
+    """sum_k (-s)^k / (2 k + first)!, and its slope by s."""
+    weights = [Fraction((-1) ** k, factorial(2 * k + first)) for k in range(TERMS)]
+    value, slope = as_expr(0), as_expr(0)
+    for k in reversed(range(TERMS)):
+        value = value * s + weights[k]
+        slope = slope * s + weights[k] * k if k else slope
+    return value, slope
+
+
+def _minus(V: Twist) -> Twist:
+    return Twist(-V.w, -V.v)

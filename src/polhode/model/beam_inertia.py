@@ -1,0 +1,142 @@
+"""The integrals over the mass of a beam: of its axis, and of its sections as they turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polhode.graph import Expr, Matrix, as_expr, matrix, vector, zeros
+from polhode.spatial.modal import ModalInertia
+
+from .sections import Section, times
+from .shapes import ONE, Shape, outboard, product
+
+if TYPE_CHECKING:
+    from .beam import Beam, Mode
+
+_UNIT = np.eye(3, dtype=int)
+_ALONG = {"y": _UNIT[1], "z": _UNIT[2], "stretch": _UNIT[0]}  # which way a mode moves the axis
+
+
+def integrals(beam: Beam) -> ModalInertia:
+    """Integrate over the points  s = (x, 0, 0) + r + d phi + 1/2 d d g  of a beam.
+
+    phi_k  = a_k + theta_k x r
+    g_kl   = -e_x int_0^x (transverse slopes)_k . (same)_l + 1/2 (theta_k x (theta_l x r) + theta_l x (theta_k x r))
+
+    with a_k and theta_k the displacement and rotation of the section, r a point in it, whose second moments are J_z
+    along y and J_y along z. So s is  axis + exp(skew(theta)) r  to second order. Unless `rotary`, theta_k here is the
+    twist alone: masses keep their places as sections turn in bending. Without the order "first", g = 0.
+
+    Km and Kh of the shortening are H2 = -e_x Km and G2 = -e_x e_x^T Kh. Reference: [Book, eq. 25, 28, 30, 52].
+    """
+    L, mu, e = beam.length, beam.mu, _UNIT[0]
+    parts, many = beam.parts, range(len(beam.parts))
+    spread = [(c, J) for c, J in ((1, beam.J_z), (2, beam.J_y)) if J is not None]  # along y and z
+
+    m = _weighed(mu, ONE) * L
+    h = vector(e.tolist()) * (_weighed(mu, ONE, power=1) * L**2)
+    S = _block(e, e) * (_weighed(mu, ONE, power=2) * L**3)
+    for c, J in spread:
+        S = S + _block(_UNIT[c], _UNIT[c]) * (_weighed(J, ONE) * L)
+
+    turns = [_turning(beam, mode) for mode in parts]
+    P, C1 = [], []
+    for k in many:
+        a, f = _ALONG.get(parts[k].kind), parts[k].shape
+        P.append(zeros(3) if a is None else vector(a.tolist()) * (_weighed(mu, f) * L))
+        own = zeros(3, 3) if a is None else _block(e, a) * (_weighed(mu, f, power=1) * L**2)
+        for c, J in spread:
+            for t, by, turn in turns[k]:
+                own = own + _block(_UNIT[c], np.cross(t, _UNIT[c])) * (_weighed(J, turn) * L * by)
+        C1.append(own)
+
+    C2 = [[_pair(beam, parts[k], parts[l], turns[k], turns[l], spread) for l in many] for k in many]
+    H2 = [[zeros(3) for _ in many] for _ in many]
+    G2 = [[zeros(3, 3) for _ in many] for _ in many]
+    if beam.order == "first":
+        for k in many:
+            for l in many:
+                H2[k][l], G2[k][l] = _second(beam, parts[k], parts[l], turns[k], turns[l], spread)
+    return _placed(beam.frame, beam.start, ModalInertia(
+        m=m, h=h, S=S, P=tuple(P), C1=tuple(C1),
+        C2=tuple(map(tuple, C2)), H2=tuple(map(tuple, H2)), G2=tuple(map(tuple, G2)),
+    ))  # fmt: skip
+
+
+Turn = tuple[np.ndarray, Expr, Shape]  # an axis, a factor and a shape
+
+
+def _turning(beam: Beam, mode: Mode) -> list[Turn]:
+    """How a mode turns the masses of sections: twist about x, and with `rotary` the slopes of bending."""
+    one = as_expr(1)
+    if mode.kind == "twist":
+        return [(_UNIT[0], one, mode.shape)]
+    if not beam.rotary or mode.kind == "stretch":
+        return []
+    return [(_UNIT[2] if mode.kind == "y" else -_UNIT[1], one / beam.length, mode.shape.slope)]
+
+
+def _pair(
+    beam: Beam, a: Mode, b: Mode, turns: list[Turn], others: list[Turn], spread: list[tuple[int, Section]]
+) -> Matrix:
+    """C2 of two modes: of a_k a_l^T and of (theta_k x r)(theta_l x r)^T."""
+    total = zeros(3, 3)
+    if a.kind in _ALONG and b.kind in _ALONG:
+        total = _block(_ALONG[a.kind], _ALONG[b.kind]) * (_weighed(beam.mu, a.shape, b.shape) * beam.length)
+    for t, by, f in turns:
+        for s, more, g in others:
+            for c, J in spread:
+                moved = _block(np.cross(t, _UNIT[c]), np.cross(s, _UNIT[c]))
+                total = total + moved * (_weighed(J, f, g) * beam.length * by * more)
+    return total
+
+
+def _second(
+    beam: Beam, a: Mode, b: Mode, turns: list[Turn], others: list[Turn], spread: list[tuple[int, Section]]
+) -> tuple[Matrix, Matrix]:
+    """H2 and G2 of two modes."""
+    e, L, mu = _UNIT[0], beam.length, beam.mu
+    H2, G2 = zeros(3), zeros(3, 3)
+    if a.kind == b.kind and a.kind in ("y", "z"):
+        f, g = a.shape.slope, b.shape.slope
+        H2 = vector((-e).tolist()) * times(mu.scale, outboard(f, g, 0, mu))
+        G2 = _block(-e, e) * (times(mu.scale, outboard(f, g, 1, mu)) * L)
+    for t, by, f in turns:
+        for s, more, g in others:
+            for c, J in spread:
+                r = _UNIT[c]
+                twice = np.cross(t, np.cross(s, r)) + np.cross(s, np.cross(t, r))
+                G2 = G2 + _block(r, twice) * (_weighed(J, f, g) * L * by * more / 2)
+    return H2, G2
+
+
+def _weighed(weight: Section, f: Shape, g: Shape = ONE, power: int = 0) -> Expr:
+    return times(weight.scale, product(f, g, power, weight))
+
+
+def _block(a: np.ndarray, b: np.ndarray) -> Matrix:
+    return matrix(np.outer(a, b).tolist())
+
+
+def _placed(R: Matrix, p: Matrix, I: ModalInertia) -> ModalInertia:
+    """The same in the axes of the body, from its origin."""
+
+    def outer(a: Matrix, b: Matrix) -> Matrix:
+        return matrix([[x * y for y in b] for x in a])
+
+    h, P = R @ I.h, [R @ e for e in I.P]
+    H2 = [[R @ e for e in row] for row in I.H2]
+    return ModalInertia(
+        m=I.m,
+        h=h + p * I.m,
+        S=R @ I.S @ R.T + outer(p, h) + outer(h, p) + outer(p, p) * I.m,
+        P=tuple(P),
+        C1=tuple(R @ e @ R.T + outer(p, a) for e, a in zip(I.C1, P, strict=True)),
+        C2=tuple(tuple(R @ e @ R.T for e in row) for row in I.C2),
+        H2=tuple(map(tuple, H2)),
+        G2=tuple(
+            tuple(R @ e @ R.T + outer(p, a) for e, a in zip(*rows, strict=True)) for rows in zip(I.G2, H2, strict=True)
+        ),
+    )

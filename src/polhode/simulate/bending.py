@@ -1,0 +1,47 @@
+"""Bodies that bend further than their modes can say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.graph import evaluate, symbol
+from polhode.trajectory import Trajectory
+
+DEFLECTED = 0.1  # of the length of a body
+TURNED = 0.3  # rad, of a section
+
+
+def large_deflections(traj: Trajectory) -> str:
+    """Say which body bends further than small deflections go, and when; "" where none does."""
+    return bent_far(traj.dynamics, traj.parameters, traj.t, traj.q)
+
+
+def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) -> str:
+    """Say the same of states at times t, rows of q."""
+    bodies = [body for body in dynamics.equations.model.bodies if body.flexible is not None]
+    if not bodies:
+        return ""
+    known = {s: float(e) for s, e in dynamics.values.items()}
+    known |= dict(zip(map(symbol, dynamics.parameters), map(float, p), strict=True))
+    names = [str(s.value) for s in dynamics.equations.q]
+    for body in bodies:
+        flexible = body.flexible
+        assert flexible is not None
+        d = q[:, [names.index(name) for name in body.modes]]
+        length = float(evaluate(flexible.length, known))
+        stations = [station for line in flexible.lines for station in line]
+        for what, limit, unit, shapes in (
+            ("bends by", DEFLECTED, " % of its length", [np.array(evaluate(s.Phi, known)) / length for s in stations]),
+            ("turns its sections by", TURNED, " rad", [np.array(evaluate(s.Psi, known)) for s in stations]),
+        ):
+            far = np.max([np.linalg.norm(d @ shape.T, axis=1) for shape in shapes], axis=0, initial=0)
+            if (far > limit).any():
+                first, most = int(np.argmax(far > limit)), int(np.nanargmax(far))
+                scale = 100 if unit[1] == "%" else 1
+                return (
+                    f"Body {body.name!r} {what} more than {limit * scale:g}{unit} at t = {t[first]:.6g} s, and by "
+                    f"{far[most] * scale:.3g}{unit} at t = {t[most]:.6g} s: its modes describe small deflections, and "
+                    "what follows is less and less true. Make it stiffer, or of several flexible bodies in a row."
+                )
+    return ""
