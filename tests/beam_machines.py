@@ -195,18 +195,18 @@ def _(machine: Arm, modes, order, **how):
     build = ph.Builder("arm", gravity=(0, 0, 0))
     place = {}
     for k, (beam, (mass, inertia)) in enumerate(zip(machine.beams, machine.hubs, strict=True)):
-        hub = {"mass": mass, "inertia": (0, 0, inertia)}
+        hub = {"mass": mass, "inertia": (inertia, 0, inertia)}
         build.body(f"b{k}", joint=TURN, flexible=_beam(beam, modes, order, **how), **hub, **place)
         place = {"parent": f"b{k}", "at": (beam.length, 0, 0)}
         _ends(build, k, beam)
-    build.body("tip", joint=ph.fixed(), mass=machine.tip, **place)
+    build.body("tip", joint=ph.weld(), mass=machine.tip, **place)
     swing = ph.sin(ph.TIME * (2 * math.pi / machine.span))
     tau = {f"b{k}_dot": peak * swing for k, peak in enumerate(machine.peaks)}
     return build.build(), {f"b{k}": angle for k, angle in enumerate(machine.start)}, tau
 
 
 def _crank(build, machine):
-    build.body("crank", joint=TURN, mass=1, inertia=(0, 0, machine.inertia))
+    build.body("crank", joint=TURN, mass=1, inertia=(machine.inertia, 0, machine.inertia))
     return {"crank_dot": machine.peak * ph.sin(ph.TIME * (math.pi / machine.span)) ** 2}
 
 
@@ -232,7 +232,13 @@ def _(machine: FourBar, modes, order, **how):
     beam = _beam(machine.coupler, modes, order, **how)
     build.body("b0", parent="crank", at=(machine.crank, 0, 0), joint=TURN, flexible=beam)
     _ends(build, 0, machine.coupler)
-    build.body("rocker", at=(machine.ground, 0, 0), joint=TURN, mass=1, inertia=(0, 0, machine.rocker_inertia))
+    build.body(
+        "rocker",
+        at=(machine.ground, 0, 0),
+        joint=TURN,
+        mass=1,
+        inertia=(machine.rocker_inertia, 0, machine.rocker_inertia),
+    )
     build.marker("rocker end", body="rocker", at=(machine.rocker, 0, 0))
     build.loop("end 0", "rocker end", "axis", axis="z")
     end = machine.closed
@@ -242,9 +248,9 @@ def _(machine: FourBar, modes, order, **how):
     return build.build(), {"crank": machine.start, "b0": up - machine.start, "rocker": back}, tau
 
 
-def move(machine, modes=4, order="first", shapes="polynomial", formulation="poincare", **how):
+def move(machine, modes=4, order="first", shapes="polynomial", ends="clamped-free", formulation="poincare", **how):
     """Move a machine in Polhode. Beams are clamped to where they begin, at a frame that may turn there."""
-    made, q0, tau = model(machine, modes, order, shapes=shapes)
+    made, q0, tau = model(machine, modes, order, shapes=shapes, ends=ends)
     traj = ph.simulate(ph.formulate(made, formulation).compile(), q0, None, machine.span, tau=tau, output=SAMPLE, **how)
     many = range(sum(body.flexible is not None for body in made.bodies))
     root, middle, tip = (
