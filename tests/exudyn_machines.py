@@ -125,7 +125,7 @@ class _Assembly:
 
     def mass(self, at, mass):
         node = self.mbs.AddNode(ei.NodePoint2D(referenceCoordinates=list(at)))
-        self.mbs.AddObject(ei.ObjectMassPoint2D(physicsMass=mass, nodeNumber=node))
+        self.mbs.AddObject(ei.ObjectMassPoint2D(mass=mass, nodeNumber=node))
         return node
 
     def joined(self, node, other, only=(0, 1)):
