@@ -20,7 +20,8 @@ from tests.beam_machines import ARM, FOUR_BAR, PENDULUM, SLIDER_CRANK, move, sof
 
 pytest.importorskip("exudyn", reason="NOT TESTED: the package exudyn is not installed")
 
-from tests.exudyn_machines import run
+from tests import exudyn_modal
+from tests.exudyn_machines import run, settings
 
 HINGED = {"ends": "pinned-pinned", "shapes": "exact"}
 MACHINES = {
@@ -85,3 +86,16 @@ def test_where_beams_bend_far_small_deflections_no_longer_describe_them(name):
 def test_a_beam_that_bends_far_is_said_to():
     with pytest.warns(ph.SimulationWarning, match="Body 'b0' bends by more than 10 %"):
         move(softer(ARM, 10), modes=2)
+
+
+def test_the_arm_with_the_same_modes_moves_as_exudyns_reduced_body():
+    mine = move(ARM, modes=3, order="full")
+    errors = [apart(mine, exudyn_modal.run(exudyn_modal.arm(ARM, 3), settings(ARM.span, h))) for h in (1e-3, 5e-4)]
+    assert errors[1] < 2e-6
+    assert 3 < errors[0] / errors[1] < 5  # all of it is its step: it is of second order
+
+
+def test_the_pendulum_with_the_same_modes_moves_as_exudyns_reduced_body():
+    mine = move(PENDULUM, modes=3, order="full")
+    other = exudyn_modal.run(exudyn_modal.pendulum(PENDULUM, 3), settings(PENDULUM.span, 2.5e-4))
+    assert apart(mine, other) < 3e-5
