@@ -2,9 +2,8 @@
 
 It takes the nodes of a mesh, their masses and the displacements of modes there. A beam's axis at the points of
 Lobatto's rule, with their weights as masses, gives every integral of the inertia exactly; the stiffness is that of the
-modes themselves.
-Displacements are linear in the amplitudes, so this is Polhode's order "full". Gravity acts on the nodes: its own load of
-gravity on such a body (1.13) acts where the centre of mass would be without deflection.
+modes themselves. Displacements are linear in the amplitudes, so this is Polhode's order "full". Gravity acts on the
+nodes: its own load of gravity on such a body (1.13) acts where the centre of mass would be without deflection.
 
 Reference: A. Zwoelfer, J. Gerstmayr, The nodal-based floating frame of reference formulation with modal reduction,
 Acta Mechanica 232 (2021) 835-851.
@@ -16,6 +15,7 @@ import exudyn as exu
 import exudyn.itemInterface as ei  # noqa: N813 - as its examples have it
 import numpy as np
 from exudyn.FEM import FEMinterface, ObjectFFRFreducedOrderInterface
+from exudyn.utilities import CreateSymbolicUserFunction
 from numpy.polynomial import Polynomial
 from numpy.polynomial.legendre import Legendre
 from scipy.sparse import diags
@@ -98,8 +98,15 @@ def hinge(mbs, one, other):
     mbs.AddObject(ei.ObjectJointGeneric(markerNumbers=[one, other], constrainedAxes=[1, 1, 1, 1, 1, 0]))
 
 
-def torque(mbs, marker, function):
-    mbs.AddLoad(ei.LoadTorqueVector(markerNumber=marker, loadVectorUserFunction=lambda mbs, t, _: [0, 0, function(t)]))
+def torque(mbs, marker, peak, span):
+    """Exert  peak sin(2 pi t/span)  about z, as an expression that it evaluates without Python."""
+
+    def law(mbs, t, load):
+        return exu.symbolic.sin(2 * math.pi / span * t) * load
+
+    load = mbs.AddLoad(ei.LoadTorqueVector(markerNumber=marker, loadVector=[0, 0, peak], loadVectorUserFunction=law))
+    made = CreateSymbolicUserFunction(mbs, law, "loadVectorUserFunction", load)
+    mbs.SetLoadParameter(load, "loadVectorUserFunction", made)
 
 
 def ground(mbs):
@@ -121,9 +128,9 @@ def arm(machine, modes, rotation="Rxyz"):
     lower = Body(mbs, machine.beams[1], modes, elbow, second, hub=machine.hubs[1], tip=machine.tip, rotation=rotation)
     hinge(mbs, ground(mbs), upper.root())
     hinge(mbs, upper.tip(), lower.root())
-    torque(mbs, upper.root(), lambda t: machine.torque(0, t))
-    torque(mbs, upper.tip(), lambda t: -machine.torque(1, t))
-    torque(mbs, lower.root(), lambda t: machine.torque(1, t))
+    torque(mbs, upper.root(), machine.peaks[0], machine.span)
+    torque(mbs, upper.tip(), -machine.peaks[1], machine.span)
+    torque(mbs, lower.root(), machine.peaks[1], machine.span)
     return mbs, [upper, lower]
 
 
