@@ -177,8 +177,11 @@ class _Assembly:
         return self.mbs.GetSensorStoredData(sensor)
 
 
-def settings(span, step, damping=0.9, sample=SAMPLE):
-    """Steps of the generalized-alpha method; damping is its spectral radius, 1 for none."""
+def settings(span, step, damping=0.9, sample=SAMPLE, tolerance=1e-6):
+    """Steps of the generalized-alpha method; damping is its spectral radius, 1 for none.
+
+    tolerance : of Newton's iterations; much below 1e-6 is rounding where beams hardly stretch
+    """
     chosen = exu.SimulationSettings()
     chosen.solution.file.write = False
     chosen.solution.sensors.writePeriod = sample
@@ -188,7 +191,7 @@ def settings(span, step, damping=0.9, sample=SAMPLE):
     steps.adaptiveStep = False  # else a step whose residual is all rounding is halved again and again
     steps.generalizedAlpha.spectralRadius = damping
     steps.newton.useModifiedNewton = True
-    steps.newton.relativeTolerance, steps.newton.absoluteTolerance = 1e-6, 1e-7  # tighter is below rounding
+    steps.newton.relativeTolerance, steps.newton.absoluteTolerance = tolerance, tolerance / 10
     return chosen
 
 
