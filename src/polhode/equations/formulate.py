@@ -41,7 +41,7 @@ def formulate(
 
     method : "poincare", "denoc", "lagrange", "quasicoordinate" or "kane". None takes "kane"
              where one of the options below is given; "denoc", the fastest, for more than
-             three moving bodies that are all numbers; and "poincare", the most readable,
+             three moving bodies, or such as deform, that are all numbers; and "poincare", the most readable,
              for others. "lagrange" starts from the rates of the coordinates, the others from
              the speeds of the joints.
 
@@ -107,8 +107,8 @@ def _require_orders(model: Model, method: str) -> None:
             )
         if body.flexible.rotation == "linear" and method not in ("book", "lagrange"):
             raise ValueError(
-                f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; only '
-                f'"book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
+                f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; '
+                f'only "book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
             )
 
 
@@ -131,4 +131,5 @@ def _suited(model: Model) -> str:
     """The method that suits a model: by recursion where there is little to read."""
     moving = sum(body.joint.nu > 0 for body in model.bodies)
     symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
-    return "poincare" if symbolic or moving <= READABLE else "denoc"
+    deforming = any(body.flexible is not None for body in model.bodies)
+    return "poincare" if symbolic or (moving <= READABLE and not deforming) else "denoc"
