@@ -90,10 +90,10 @@ class _Assembly:
     def __init__(self):
         self.container = exu.SystemContainer()
         self.mbs = self.container.AddSystem()
-        self.ground = self._marked(self.mbs.AddNode(ei.NodePointGround()), 0)
+        self.ground = self.marked(self.mbs.AddNode(ei.NodePointGround()), 0)
         self.cables, self.turning = [], None
 
-    def _marked(self, node, coordinate):
+    def marked(self, node, coordinate):
         return self.mbs.AddMarker(ei.MarkerNodeCoordinate(nodeNumber=node, coordinate=coordinate))
 
     def beam(self, beam, start, angle, elements, gravity=0.0):
@@ -131,14 +131,14 @@ class _Assembly:
     def joined(self, node, other, only=(0, 1)):
         """Two nodes at one place, in these coordinates."""
         for c in only:
-            pair = [self._marked(node, c), self._marked(other, c)]
+            pair = [self.marked(node, c), self.marked(other, c)]
             self.mbs.AddObject(ei.ObjectConnectorCoordinate(markerNumbers=pair))
 
     def hinge(self, node, other=None, only=(0, 1)):
         if other is not None:
             return self.joined(node, other, only)
         for c in only:
-            self.mbs.AddObject(ei.ObjectConnectorCoordinate(markerNumbers=[self.ground, self._marked(node, c)]))
+            self.mbs.AddObject(ei.ObjectConnectorCoordinate(markerNumbers=[self.ground, self.marked(node, c)]))
         return None
 
     def pinned(self, rigid, length, node):
@@ -213,3 +213,20 @@ def run(machine, elements=16, step=2.5e-4, damping=0.9):
     bent = deflection(root, middle, tip, turned, lengths, held=s.turning is not None)
     turning = s.told(crank)[:, -1] + machine.start if s.turning else None
     return History(t=t, angles=turned, tips=tip, deflection=bent, crank=turning)
+
+
+def spin_up(case, until, elements=16, step=5e-3):
+    """A beam on a hub that turns by a law: times, and how far its tip is from the tangent at the root [m]."""
+    s = _Assembly()
+    beam = Beam(length=case.length, mu=case.mu, EI=case.EI, EA=case.EA)
+    cable, hub = s.beam(beam, (0, 0), 0.0, elements), s.rigid((0, 0), 0.0, 1.0, 1.0)
+    s.hinge(hub.node)
+    s.weld(s.on_rigid(hub), s.root(cable))
+    turned = {"offsetUserFunction": lambda mbs, t, item, offset: float(case.angle(t))}
+    pair = [s.ground, s.marked(hub.node, 2)]
+    s.mbs.AddObject(ei.ObjectConnectorCoordinate(markerNumbers=pair, **turned))
+    tip = s.watch(cable.nodes[-1])
+    s.mbs.Assemble()
+    s.mbs.SolveDynamic(settings(until, step, sample=0.05, tolerance=1e-4))
+    t, x, y, _ = s.told(tip).T
+    return t, np.cos(case.angle(t)) * y - np.sin(case.angle(t)) * x
