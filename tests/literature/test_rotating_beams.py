@@ -99,7 +99,7 @@ def test_a_beam_that_is_spun_up_lags_as_exudyns_that_bends_far():
     pytest.importorskip("exudyn", reason="NOT TESTED: the package exudyn is not installed")
     from tests import exudyn_machines
 
-    t, tip = spun("first", 20.0)
+    _, tip = spun("first", 20.0)
     _, other = exudyn_machines.spin_up(KANE, 20.0)
     assert other.min() == pytest.approx(LAG, abs=1e-3)
     assert np.abs(tip - other).max() < 1e-3  # of 10 m: it bends by 6 per cent, and by half a millimetre less
