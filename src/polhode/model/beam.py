@@ -230,7 +230,7 @@ class Beam(Flexible):
 
         return tuple(tuple(of(a, b) for b in self.parts) for a in self.parts)
 
-    @property
+    @cached_property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
         many = 20 if all(count <= 3 for _, count in self.counts) else 40
         return (tuple(self._section(i / many) for i in range(many + 1)),)
