@@ -52,6 +52,8 @@ def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) ->
         layout.poses = _magnified(layout, local)
     for body in bent:
         k, moving = layout.index[body.name], [s for name, s in local if name == body.name and not s.still]
+        if not moving:
+            continue  # it has no lines, and nothing on it
         X = np.stack([layout.poses[:, k] @ local[body.name, s][1] for s in moving], axis=1)
         first = layout.join([f"{body.name} section {i}" for i in range(len(moving))], X, k)
         layout.sections |= {(body.name, station): first + i for i, station in enumerate(moving)}
@@ -95,7 +97,7 @@ def point(layout: _Layout, name: str, station: Station) -> tuple[int, np.ndarray
 
 def tip(layout: _Layout, name: str) -> Station:
     """The station that is farthest from the joint."""
-    every = [station for line in layout.lines[name] for station in line]
+    every = [layout.stations[name, zeros(3)], *(station for line in layout.lines[name] for station in line)]
     far = [float(np.linalg.norm(layout.numbers(station.p))) for station in every]
     return every[int(np.argmax(far))]
 
@@ -136,9 +138,10 @@ def _ticks(layout: _Layout, name: str, line: tuple[Station, ...], straight: np.n
 
 
 def _bent(points: np.ndarray) -> bool:
-    """Whether points are not on a line."""
-    off = np.cross(points - points[0], points[-1] - points[0])
-    return bool(np.abs(off).max(initial=0) > 1e-9 * np.ptp(points, axis=0).max() ** 2)
+    """Whether points are not on the line from the first to the last."""
+    way = points[-1] - points[0]
+    off = np.cross(points - points[0], way)
+    return not way.any() or bool(np.abs(off).max() > 1e-9 * (way @ way))
 
 
 def root(layout: _Layout, body: Body) -> tuple[int, np.ndarray]:
