@@ -5,7 +5,6 @@ import pytest
 
 import polhode as ph
 from polhode.formulations.denoc import articulated
-from polhode.graph import gradient
 from polhode.kinematics import reduced
 from polhode.model.grow import HOLONOMIC, grow
 from tests.mechanics import At, close, random_state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -132,17 +133,17 @@ def _beam(draw: Draw, mu: Expr | float) -> Beam:
     kinds = draw.sample(["y", "z", "twist", "stretch"], draw.choice([1, 2, 2, 3, 4]))
     stiff = {"y": "EI_z", "z": "EI_y", "twist": "GJ", "stretch": "EA"}
     ends = draw.choice(["clamped-free", "clamped-free", "pinned-pinned", "clamped-pinned"])
-    along = _axis(draw)
+    given: dict[str, Any] = {stiff[kind]: draw.uniform(50, 500) for kind in kinds}
     return beam(
         length=draw.uniform(0.5, 2),
         mu=mu,
-        **{stiff[kind]: draw.uniform(50, 500) for kind in kinds},
+        **given,
         J_y=0.02,
         J_z=0.03,
         modes={kind: draw.choice([1, 1, 2]) for kind in kinds},
         ends=ends,
         shapes=draw.choice(["exact", "polynomial"]),
-        axis=along,
+        axis=_axis(draw),
         start=_vector(draw, 0.2) if draw.random() < 0.3 and ends[0] == "c" else (0, 0, 0),
         damping=draw.choice([0, 0.02]),
         rotary=draw.random() < 0.3,
