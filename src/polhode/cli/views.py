@@ -51,7 +51,7 @@ def model_data(model: Model) -> dict[str, Any]:
                 "type": body.joint.kind,
                 "coordinates": list(body.joint.coordinates()),
                 "speeds": list(body.joint.speeds()),
-                "mass": value(body.mass + body.welded.m),
+                "mass": value(body.undeformed.m),
             }
             for body in model.bodies
         ],

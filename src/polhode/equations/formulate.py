@@ -41,7 +41,7 @@ def formulate(
 
     method : "poincare", "denoc", "lagrange", "quasicoordinate" or "kane". None takes "kane"
              where one of the options below is given; "denoc", the fastest, for more than
-             three moving bodies that are all numbers; and "poincare", the most readable,
+             three moving bodies, or such as deform, that are all numbers; and "poincare", the most readable,
              for others. "lagrange" starts from the rates of the coordinates, the others from
              the speeds of the joints.
 
@@ -131,4 +131,5 @@ def _suited(model: Model) -> str:
     """The method that suits a model: by recursion where there is little to read."""
     moving = sum(body.joint.nu > 0 for body in model.bodies)
     symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
-    return "poincare" if symbolic or moving <= READABLE else "denoc"
+    deforming = any(body.flexible is not None for body in model.bodies)
+    return "poincare" if symbolic or (moving <= READABLE and not deforming) else "denoc"

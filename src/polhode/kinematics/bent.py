@@ -18,7 +18,7 @@ from math import factorial
 from polhode.graph import Expr, Matrix, as_expr, cross, identity, vector, zeros
 from polhode.model.flexible import Flexible, Station
 from polhode.spatial import Pose, Twist, axis_angle, skew
-from polhode.spatial.modal import Deformed
+from polhode.spatial.modal import Deformed, weighted
 
 TERMS = 9  # of a power series: t^18 / 20! is 4e-19 of 1 at a radian
 
@@ -52,10 +52,6 @@ class Bent:
     H: tuple[Twist, ...]
     bend: Twist
 
-    def beside(self, rest: Pose) -> Bent:
-        """The motion of a frame that is fixed to the section."""
-        return Bent(X=self.X @ rest, H=tuple(rest.back(h) for h in self.H), bend=rest.back(self.bend))
-
     def inverse(self) -> Bent:
         """The motion of the body's frame as seen from the section."""
         return Bent(
@@ -68,12 +64,12 @@ class Bent:
 def bent(station: Station, d: tuple[Expr, ...], rates: tuple[Expr, ...]) -> Bent:
     """The motion of a section at amplitudes d."""
     amplitudes, speeds = vector(d), vector(rates)
-    p, slopes, drawn = station.p + station.Phi @ amplitudes, list(station.Phi.T.rows()), zeros(3)
+    p, slopes, drawn = station.p, list(station.Phi.T.rows()), zeros(3)
     for k, row in enumerate(station.g):
-        for l, g in enumerate(row):
-            slopes[k] = slopes[k] + g * d[l]
-            p = p + g * (d[k] * d[l] / 2)
-            drawn = drawn + g * (rates[k] * rates[l])
+        slopes[k] = weighted(slopes[k], row, d)
+        drawn = drawn + weighted(zeros(3), row, rates) * rates[k]
+    for k, Phi in enumerate(station.Phi.T.rows()):  # half of the slopes' second order
+        p = p + (Phi + slopes[k]) * (d[k] / 2)
     R, turns, turning = _turned(station.Psi, amplitudes, speeds)
     H = tuple(Twist(w, R.T @ v) for w, v in zip(turns, slopes, strict=True))
     w, v = zeros(3), zeros(3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from polhode.graph import Expr, Matrix
+from polhode.graph import Expr, Matrix, as_expr
 from polhode.spatial import Inertia, Pose
 
 from .flexible import Flexible
@@ -41,6 +41,13 @@ class Body:
     def total(self) -> Inertia:
         """Inertia about the origin, with everything merged into the body."""
         return Inertia.of_body(self.mass, self.com, self.inertia) + self.welded
+
+    @property
+    def undeformed(self) -> Inertia:
+        """The same with what deforms, where it is not deformed."""
+        if self.flexible is None:
+            return self.total
+        return self.total + self.flexible.inertia.at([as_expr(0)] * len(self.flexible.modes)).inertia
 
     @property
     def modes(self) -> tuple[str, ...]:

@@ -84,6 +84,8 @@ def state_of(c: Constraint) -> str:
 
 def _idle(body: Body) -> list[str]:
     """Speeds of the outermost part of a joint that move nothing with inertia."""
-    part, inertia = body.joint.parts[0], body.total
+    if not body.joint.parts:
+        return []
+    part, inertia = body.joint.parts[0], body.undeformed
     found = zip(body.joint.speeds(), twists(part.H), body.joint.armature, strict=False)
     return [speed for speed, h, a in found if a == 0 and h.dot(inertia @ h) == 0]

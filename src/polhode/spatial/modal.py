@@ -41,8 +41,8 @@ class ModalInertia:
     def at(self, d: Sequence[Expr]) -> Deformed:
         """The body with amplitudes d: h and the inertia to second order in d, momenta of the modes to first."""
         many = range(len(self.P))
-        P = [_weighted(self.P[k], self.H2[k], d) for k in many]
-        D = [_weighted(self.C1[k], [self.C2[l][k] + self.G2[k][l] for l in many], d) for k in many]
+        P = [weighted(self.P[k], self.H2[k], d) for k in many]
+        D = [weighted(self.C1[k], [self.C2[l][k] + self.G2[k][l] for l in many], d) for k in many]
         h, S = self.h, self.S
         for k in many:  # half of what is of second order is in P and D twice
             h = h + (self.P[k] + P[k]) * (d[k] / 2)
@@ -105,9 +105,8 @@ class Deformed:
         for k, (P, D) in enumerate(zip(self.P, self.D, strict=True)):
             moved, turned = moved + P * rates[k], turned + D * rates[k]
             f, n = f + P * changes[k], n + _axial(D) * changes[k]
-            for l in range(len(self.P)):
-                f = f + self.constants.H2[k][l] * (rates[k] * rates[l])
-                n = n + _axial(self.constants.G2[k][l]) * (rates[k] * rates[l])
+            f = f + weighted(zeros(3), self.constants.H2[k], rates) * rates[k]
+            n = n + _axial(weighted(zeros(3, 3), self.constants.G2[k], rates)) * rates[k]
         f = f + cross(w, moved) * 2
         n = n + (w * _trace(turned) - turned.T @ w) * 2
         return Wrench(n, f)
@@ -131,7 +130,8 @@ class Deformed:
         return found
 
 
-def _weighted(first: Matrix, rest: Sequence[Matrix], d: Sequence[Expr]) -> Matrix:
+def weighted(first: Matrix, rest: Sequence[Matrix], d: Sequence[Expr]) -> Matrix:
+    """A matrix and others times their weights."""
     total = first
     for e, part in zip(d, rest, strict=True):
         total = total + part * e

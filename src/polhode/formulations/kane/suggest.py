@@ -78,6 +78,8 @@ def suggest_speeds(model: Model) -> Suggestion:
     groups = _groups(base)
     own = [[base.u[i] for i in group] for _, group in groups]
     absolute = [_absolute(base, k, group) for k, group in groups]
+    modes = [[base.u[i] for i in m.at] for link in base.links if (m := link.modes) is not None]  # stay as they are
+    own, absolute = [*own, *modes], [*absolute, *modes]
     found = [_tried(base, "joints", own)]
     if absolute != own:
         best = absolute
@@ -110,8 +112,9 @@ def _groups(kin: Kinematics) -> list[tuple[int, list[int]]]:
         if ends and k in kin.carriers.values():
             path = [i for i in kin.ancestors(k) if i not in taken]
             taken |= set(path)
-            own = [place for i in reversed(path) for place in kin.links[i].at]
-            found.append((k, sorted(own)))
+            joints = [kin.links[i] for i in reversed(path) if not kin.links[i].section]
+            own = [place for link in joints for place in link.at]
+            found += [(k, sorted(own))] if own else []
     return found
 
 
