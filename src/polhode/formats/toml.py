@@ -33,6 +33,8 @@ from polhode.model.stages import shaft_name
 from polhode.spatial import Inertia
 
 from .toml_elements import element_keys, read_element
+from .toml_flexible import KINDS as FLEXIBLE
+from .toml_flexible import read_flexible
 from .toml_joints import read_joint
 from .toml_switches import read_switch
 from .toml_values import Values, ours, printable
@@ -43,7 +45,7 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 
 
 _TABLES = {  # array of tables: (required keys, other keys)
-    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", "rotor", *_TURNED}),
+    "body": (("name", "joint"), {"mass", "parent", "com", "inertia", "welded", "rotor", *FLEXIBLE, *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
     "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
@@ -178,7 +180,7 @@ class _Reader(Values):
             self.names = _Unchecked(self.names)
         for group in ("q", "u"):
             for body in build.bodies:
-                for name in body.joint.coordinates() if group == "q" else body.joint.speeds():
+                for name in body.coordinates if group == "q" else body.speeds:
                     if name in taken:
                         self.faults.add(
                             f"Joint {body.joint.name!r}: its variable {name!r} is also declared in symbols or "
@@ -225,7 +227,13 @@ class _Reader(Values):
         if "joint" in table:
             with self.faults.caught():
                 made = read_joint(table["joint"], self, name)
-        self.complete = self.complete and made is not None
+        flexible = None
+        with self.faults.caught(), ours(what):
+            flexible = read_flexible(table, self, what)
+        deforms = any(key in table for key in FLEXIBLE)
+        if "mass" not in table and not deforms:
+            self.faults.add(f"{what}: mass is missing. Give mass = ...")
+        self.complete = self.complete and made is not None and deforms == (flexible is not None)
         zero = zeros(3)
         welded = table.get("welded")
         build.body(
@@ -237,6 +245,7 @@ class _Reader(Values):
             rotation=self.either(None, self.rotation, table, what),
             com=self.either(zero, self.vector, table.get("com", _ORIGIN), f"{what}: com"),
             inertia=self.either(zero, self.inertia, table.get("inertia", [0, 0, 0]), f"{what}: inertia"),
+            flexible=flexible,
         )
         if self.flag(table, "rotor", what, False):
             build.bodies[-1] = replace(build.bodies[-1], rotor=True)

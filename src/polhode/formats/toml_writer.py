@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from polhode.spatial import Inertia, Pose
 from .expression_text import INFIX, is_plain, restored, write
 from .toml import read_toml
 from .toml_elements import element_table
+from .toml_flexible import KINDS as FLEXIBLE
+from .toml_flexible import flexible_table
 from .toml_joint_writer import joint_table
 from .toml_switches import Condition, switch_table
 
@@ -56,7 +58,7 @@ class _Writer:
     def __init__(self, model: Model) -> None:
         self.model = model
         markers = [e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p)]
-        bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
+        bodies = [e for body in model.bodies for e in (*_said(body), *_inertia_entries(body.welded))]
         fixed = [*bodies, *markers, *model.gravity]
         moving = model.laws()
         states = [state.name for state in model.states]
@@ -136,7 +138,8 @@ class _Writer:
 
     def _body(self, body: Body) -> dict[str, Any]:
         row: dict[str, Any] = {"name": body.name, "parent": body.parent, **_placed(body.pose)}
-        row |= {"mass": body.mass}
+        if body.flexible is None or body.mass != 0:
+            row["mass"] = body.mass
         if any(e != 0 for e in body.com):
             row["com"] = body.com
         if any(e != 0 for e in body.inertia.entries):
@@ -146,7 +149,7 @@ class _Writer:
         if body.rotor:
             row["rotor"] = True
         row["joint"] = joint_table(body.joint, body.name)
-        return row
+        return row | flexible_table(body.flexible, f"Body {body.name!r}")
 
     def _marker(self, marker: Marker) -> dict[str, Any]:
         return {"name": marker.name, "body": marker.body, **_placed(marker.pose)}
@@ -154,12 +157,11 @@ class _Writer:
     # text
 
     def _table(self, kind: str, row: dict[str, Any]) -> str:
-        """Write one [[table]]; a joint that does not fit the line has a table of its own."""
-        joint = row.get("joint")
-        if joint is not None and len(self._value(joint)) > _WIDTH:
-            rest = {key: value for key, value in row.items() if key != "joint"}
-            return f"[[{kind}]]\n{self._lines(rest)}\n[{kind}.joint]\n{self._lines(joint)}"
-        return f"[[{kind}]]\n{self._lines(row)}"
+        """Write one [[table]]; a joint or modes that do not fit the line have a table of their own."""
+        own = {key: e for key in ("joint", *FLEXIBLE) if (e := row.get(key)) and len(self._value(e)) > _WIDTH}
+        rest = {key: value for key, value in row.items() if key not in own}
+        parts = [f"\n[{kind}.{key}]\n{self._lines(table)}" for key, table in own.items()]
+        return f"[[{kind}]]\n{self._lines(rest)}" + "".join(parts)
 
     def _lines(self, row: dict[str, Any]) -> str:
         return "\n".join(f"{_key(key)} = {self._long_value(value)}" for key, value in row.items())
@@ -211,6 +213,12 @@ class _Writer:
             return name
         group = next((group for group, names in self.groups.items() if name in names), "p")
         return f"{group}[{name!r}]"
+
+
+def _said(body: Body) -> list[Expr]:
+    """Every expression that the table of a body holds."""
+    modes = [] if body.flexible is None else body.flexible.said()
+    return [*replace(body, flexible=None).quantities(), *modes]
 
 
 def _inertia_entries(inertia: Inertia) -> list[Expr]:

@@ -185,7 +185,7 @@ class Beam(Flexible):
         if part is None:
             raise fault(
                 f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
-                f"Give it as 0.5*{L}, or both as numbers."
+                f"Give {'numbers' if L.number is not None else f'it as 0.5*{L}, or both as numbers'}."
             )
         if not -1e-9 <= part <= 1 + 1e-9:
             first, last = ("(" + ", ".join(map(str, end)) + ")" for end in (self.start, self.start + e * L))
@@ -201,7 +201,8 @@ class Beam(Flexible):
         Phi: list[Matrix] = []
         Psi: list[Matrix] = []
         for mode in self.parts:
-            value, slope = _clean(float(mode.shape(at))), _clean(float(mode.shape.slope(at)), mode.shape.waves)
+            f, waves = mode.shape, mode.shape.waves
+            value, slope = _clean(float(f(at)), part, waves), _clean(float(f.slope(at)), part, waves**2)
             turn = times(1 / L, slope)
             how: dict[str, tuple[tuple[Operand, ...], tuple[Operand, ...]]] = {
                 "y": ((0, value, 0), (0, 0, turn)),
@@ -228,7 +229,8 @@ class Beam(Flexible):
                 return zeros(3)
             return e * times(-1 / self.length, float(swept(a.shape.slope, b.shape.slope, at)))
 
-        return tuple(tuple(of(a, b) for b in self.parts) for a in self.parts)
+        many = range(len(self.parts))
+        return tuple(tuple(of(self.parts[min(k, l)], self.parts[max(k, l)]) for l in many) for k in many)
 
     @property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
@@ -338,7 +340,9 @@ def beam(
 
 
 def _products(shapes: list[Shape], weight: Section) -> np.ndarray:
-    return np.array([[product(f, g, weight=weight) for g in shapes] for f in shapes])
+    upper = np.array([[product(f, g, weight=weight) if l >= k else 0.0 for l, g in enumerate(shapes)]
+                      for k, f in enumerate(shapes)])  # fmt: skip
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
 def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list[list[Expr]]:
@@ -357,7 +361,7 @@ def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list
     ]
 
 
-def _clean(x: float, scale: float = 1.0) -> float | int:
-    """A number without the dust of rounding: 0 and 1 are whole."""
+def _clean(x: float, part: float, waves: float) -> float | int:
+    """A value without the dust of rounding at the ends, where 0 and 1 must be so."""
     near = round(x)
-    return near if abs(x - near) <= 4e-16 * max(scale, 1.0) and abs(near) <= 1 else x
+    return near if part in (0.0, 1.0) and abs(near) <= 1 and abs(x - near) <= 1e-14 * waves else x
