@@ -232,7 +232,7 @@ class Beam(Flexible):
         many = range(len(self.parts))
         return tuple(tuple(of(self.parts[min(k, l)], self.parts[max(k, l)]) for l in many) for k in many)
 
-    @property
+    @cached_property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
         many = 20 if all(count <= 3 for _, count in self.counts) else 40
         return (tuple(self._section(i / many) for i in range(many + 1)),)
