@@ -3,8 +3,8 @@
 Kwatny and Blankenship ("Symbolic construction of models for multibody dynamics", section V) call a tracked vehicle with
 a flexible hull and ten road wheels, of 15 degrees of freedom, the largest system that they considered, and say no
 more of it. Counted here: heave, roll and pitch of the hull, ten arms, one mode of bending and one of twist, while the
-vehicle is driven at a constant speed. With `free=True` the hull has all six, and the vehicle coasts: 18. Numbers are ours,
-of the size of a carrier of 10 t. The track itself is left out. SI units; x forward, y left, z up. Wheels are
+vehicle is driven at a constant speed. With `free=True` the hull has all six, and the vehicle coasts: 18. Numbers are
+ours, of the size of a carrier of 10 t. The track itself is left out. SI units; x forward, y left, z up. Wheels are
 points, their centres, on a road that is z = 0 at the height of their radius.
 """
 
@@ -30,8 +30,8 @@ SHAPES = {"twist": [[0, 0, 3, -2]]}  # 1 at the front, 0 at the rear, free of mo
 def hull(stiffness: float | None, modes: int = 1, **said: Any) -> dict[str, Any]:
     """What a body is told: a rigid hull, or a beam from the rear to the front, `stiffness` times as stiff as it is.
 
-    The first mode of bending is sin(pi x / L): with the motion of the hull as a whole, it is within 1.4 % of the frequency
-    of a beam that is free at both ends.
+    The first mode of bending is sin(pi x / L): with the motion of the hull as a whole, it is within 1.4 % of the
+    frequency of a beam that is free at both ends.
     """
     if stiffness is None:
         J_y, J_z = (J * LENGTH for J in SPREAD.values())
@@ -97,5 +97,7 @@ def carried(eq: ph.Equations, wheel: str) -> Any:
     """The force of the road on a wheel without its damping, an expression of the state."""
     force = next(force for force in eq.model.forces if force.name == f"road {wheel}")
     x, y, z = eq.pose(f"wheel {wheel}")[:3, 3]
-    height = 0 if force.relief is None else ph.substitute(force.relief, dict(zip(ph.symbols("x y"), (x, y), strict=True)))
+    height = (
+        0 if force.relief is None else ph.substitute(force.relief, dict(zip(ph.symbols("x y"), (x, y), strict=True)))
+    )
     return force.push(ph.maximum(height - z, 0), 0)
