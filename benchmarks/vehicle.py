@@ -19,7 +19,7 @@ from .engines import clock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
-SPAN, STEP, ROUNDS = 3.0, 1e-3, 5
+SPAN, STEP, ROUNDS = 2.0, 1e-3, 5
 HULLS: dict[str, dict[str, Any]] = {
     "rigid hull": {"stiffness": None},
     "flexible hull, bending and twist": {},

@@ -32,8 +32,8 @@ def main() -> None:
         rest = vehicle.stand(dyn)
         sim = ph.Simulation(dyn, rest, {"way_dot": vehicle.SPEED}, method="rk4", step=1e-3)
         begin = time.process_time()
-        sim.run(until=3.0)
-        fast = 3.0 / (time.process_time() - begin)
+        sim.run(until=2.0)
+        fast = 2.0 / (time.process_time() - begin)
         traj = runs[name] = sim.trajectory()
         moved = f"{np.degrees(np.ptp(traj['roll'])):.3f} deg", f"{np.ptp(traj['heave']) * 1e3:.2f} mm"
         freedoms = len(eq.u) - len(eq.constraints.labels)
@@ -56,7 +56,7 @@ def main() -> None:
     )
     console.print(str(hull.audit()).splitlines()[-1], markup=False, soft_wrap=True)
     hull.plot(["roll", "pitch", "hull_z1", "hull_twist1"], folder / "vehicle.png")
-    hull.animate(folder / "vehicle.html")
+    hull.animate(folder / "vehicle.html", magnify=10)
     console.print(f"[bold]Open {folder / 'vehicle.html'} in a browser; vehicle.png has its hull.[/bold]")
 
 

@@ -71,7 +71,7 @@ def vehicle(
     return build.build()
 
 
-def bump(begin: float = 2 * LENGTH, long: float = 2.0, height: float = 0.15) -> Any:
+def bump(begin: float = 1.2 * LENGTH, long: float = 2.0, height: float = 0.15) -> Any:
     """A road with a bump under the left track, height/2 (1 - cos(2 pi x / long))."""
     x, y = ph.symbols("x y")
     inside = (x > begin) & (x < begin + long) & (y > 0)
