@@ -99,7 +99,10 @@ def main() -> None:
 
     expected.plot([f"{name}_y1" for name in commands if name != "rigid"], folder / "slewing.png")
     expected.animate(folder / "slewing.html")
-    console.print(f"[bold]Open {folder / 'slewing.html'} in a browser; slewing.png has what the tips do.[/bold]")
+    console.print(
+        f"[bold]Open {folder / 'slewing.html'} in a browser[/bold]; from left to right: {', '.join(commands)}."
+    )
+    console.print("What the tips do is in slewing.png.")
 
 
 def ringing(traj: ph.Trajectory, name: str, since: float) -> float:
