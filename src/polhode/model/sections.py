@@ -69,19 +69,25 @@ def positive(value: Any, what: str) -> Expr:
     return e
 
 
-def proportion(a: Expr, b: Expr) -> float | None:
-    """The number that a/b is, whatever values its symbols have; None where it depends on them."""
+def samples(a: Expr, b: Expr) -> list[float]:
+    """a/b at some values of their symbols, which are taken as positive."""
     draw = random.Random(1)
+    names = sorted(free_symbols([a, b]), key=str)
     found = []
     for _ in range(3):
-        at = {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols([a, b]), key=str)}
-        above, below = evaluate([a, b], at)
+        above, below = evaluate([a, b], {s: draw.uniform(0.5, 1.5) for s in names})
         found.append(above / below if below else math.nan)
-    near = min(found, key=lambda x: abs(x * 5040 - round(x * 5040))) if all(map(math.isfinite, found)) else math.nan
-    if not max(found) - min(found) <= 1e-12 * max(abs(near), 1e-3):
+    return found
+
+
+def proportion(a: Expr, b: Expr) -> float | None:
+    """The number that a/b is, whatever values its symbols have; None where it depends on them."""
+    found = samples(a, b)
+    middle = sorted(found)[1]
+    if not max(found) - min(found) <= 1e-12 * max(abs(middle), 1e-3):  # nor if it is undefined
         return None
-    simple = round(near * 5040) / 5040  # of halves, thirds, ..., tenths
-    return simple if abs(near - simple) < 1e-14 and free_symbols([a, b]) else near
+    simple = round(middle * 5040) / 5040  # of halves, thirds, ..., tenths
+    return simple if abs(middle - simple) < 1e-12 else middle
 
 
 def times(scale: Expr, x: float) -> Expr:

@@ -199,6 +199,15 @@ def test_frequencies_with_a_tip_mass_twist_and_stretch():
         assert found == pytest.approx([(n - 0.5) * math.pi * speed / L for n in (1, 2)], rel=1e-12)
 
 
+def test_rotary_inertia_is_that_of_rayleigh():
+    """Between pins: w^2 = (n pi/L)^4 EI / (mu + J (n pi/L)^2)."""
+    L, mu, EI, J = 2.0, 3.0, 50.0, 0.4
+    made = beam(length=L, mu=mu, EI_z=EI, J_z=J, rotary=True, ends="pinned-pinned")
+    M = number(made.inertia.at([ph.symbol("d")] * 3).M)
+    found = eigh(number(made.stiffness), M, eigvals_only=True)
+    assert found == pytest.approx([(k := n * math.pi / L) ** 4 * EI / (mu + J * k**2) for n in (1, 2, 3)], rel=1e-12)
+
+
 def test_a_tapered_cantilever_has_the_published_frequency():
     """A wedge of constant width, mu ~ 1 - x, EI ~ (1 - x)^3: w = 5.315 sqrt(EI/mu)/L^2 [Kirchhoff 1879]."""
     tiny = 1e-9
@@ -210,6 +219,25 @@ def test_a_tapered_cantilever_has_the_published_frequency():
     assert found[0] == pytest.approx(5.315, abs=5e-4)
 
 
+WRIGHT = {0: (3.5160, 22.0345, 61.6972), 1: (3.6817, 22.1810, 61.8418), 3: (4.7973, 23.3203, 62.9850),
+          12: (13.1702, 37.6031, 79.6145)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("shapes", "many", "close"), [("polynomial", 10, 1e-6), ("exact", 10, 4e-5)])
+@pytest.mark.parametrize("spin", WRIGHT)
+def test_rotating_beams_stiffen_as_published(spin, shapes, many, close):
+    """Flapping: K + spin^2 Kh, of the shortening alone.
+
+    Reference: [Wright, Smith, Thresher and Wang 1982, Vibration modes of centrifugally stiffened beams].
+    """
+    made = beam(length=1, mu=1, EI_y=1, modes=many, shapes=shapes)
+    I, every = made.inertia, range(many)
+    M = np.array([[float(I.C2[k][l][2, 2]) for l in every] for k in every])
+    Kh = np.array([[-float(I.G2[k][l][0, 0]) for l in every] for k in every])
+    found = np.sqrt(eigh(number(made.stiffness) + spin**2 * Kh, M, eigvals_only=True)[:3])
+    assert found == pytest.approx(WRIGHT[spin], abs=6e-5, rel=close)
+
+
 @pytest.mark.parametrize("shapes", ["exact", "polynomial"])
 def test_damping_ratios_are_those_of_the_modes(shapes):
     zeta = [0.01, 0.02, 0.03, 0.05]
@@ -218,12 +246,21 @@ def test_damping_ratios_are_those_of_the_modes(shapes):
     w2, V = eigh(number(made.stiffness)[:3, :3], M[:3, :3])
     modal = V.T @ number(made.damping)[:3, :3] @ V
     assert modal == pytest.approx(np.diag(2 * np.array(zeta[:3]) * np.sqrt(w2)), abs=1e-10 * w2[-1])
+    assert made.damping == made.damping.T
     # twist alone is one mode of one shape
     assert float(made.damping[3, 3]) == pytest.approx(2 * 0.05 * math.sqrt(float(made.stiffness[3, 3]) * M[3, 3]))
     assert beam(length=1, mu=1, EI_z=1, eta=0.1).damping == beam(length=1, mu=1, EI_z=1).stiffness * 0.1
     by_kind = beam(length=1.5, mu=2, EI_z=30, GJ=3, J=0.1, damping={"twist": 0.05})
     assert float(by_kind.damping[0, 0]) == 0
     assert float(by_kind.damping[3, 3]) > 0
+
+
+def test_damping_ratios_are_those_with_the_tip_mass_of_the_shapes():
+    made = beam(length=1.5, mu=2, EI_z=30, ends="clamped-mass", tip_mass=5, damping=0.03)
+    tips = number(made.station(vector([1.5, 0, 0]), "tip").Phi)[1]
+    M = number(made.inertia.at([ph.symbol("d")] * 3).M) + 5 * np.outer(tips, tips)
+    w2, V = eigh(number(made.stiffness), M)
+    assert V.T @ number(made.damping) @ V == pytest.approx(np.diag(0.06 * np.sqrt(w2)), abs=1e-11 * w2[-1])
 
 
 def test_varying_sections_that_do_not_vary_are_uniform():
@@ -313,6 +350,7 @@ def test_lines_and_equality():
     assert made == beam(length=2, mu=3, EI_z=5)
     assert made != beam(length=2, mu=3, EI_z=6)
     assert pickle.loads(pickle.dumps(made)) == made
+    assert repr(made) == "beam of length 2 with modes y1, y2, y3"
 
 
 def test_a_hundred_modes():
@@ -334,10 +372,11 @@ FAULTS = [
     ({"modes": True}, "Beam: modes is True, expected a whole number"),
     ({"modes": {}}, "Beam: modes is empty"),
     ({"modes": {"y": -1}}, "Beam: modes of 'y' is -1, expected a whole number"),
-    ({"modes": {"yy": 1}}, "Beam: a key of modes is 'yy', expected 'y', 'z', 'twist', 'stretch'. Did you mean 'y'"),
+    ({"modes": {"yy": 1}}, "Beam: a key of modes is 'yy', expected 'y' or 'z' or 'twist' or 'stretch'. Did"),
     ({"modes": {"y": 1, "stretch": 1}}, "Beam: has modes of 'stretch' without EA, which resists them. Give EA=..."),
     ({"modes": {"z": 1}}, "Beam: has modes of 'z' without EI_y"),
     ({"GJ": 1}, "Beam: its twist moves nothing without J"),
+    ({"GJ": 1, "J_y": ph.symbol("a"), "J_z": [(0, 1), (1, 2)], "damping": 0.1}, "so that twist is damped"),
     ({"J": 1, "J_y": 1}, "Beam: has J and J_y or J_z"),
     ({"rotary": True}, "Beam: rotary inertia is 0 without J_y and J_z"),
     ({"rotary": 1}, "Beam: rotary is 1, expected True or False."),
@@ -347,12 +386,13 @@ FAULTS = [
     ({"ends": "clamped-mass", "tip_mass": ph.symbol("m")}, "shapes need their ratio as a number"),
     ({"ends": "clamped-mass", "tip_mass": 1e5}, "Beam: tip_mass is 1e+05 times the beam's, expected at most 10000"),
     ({"ends": "clamped-mass", "tip_mass": -1}, "Beam: tip_mass is -1, expected more than 0."),
-    ({"order": "second"}, "Beam: order is 'second', expected 'first', 'full', 'paper'."),
+    ({"order": "second"}, "Beam: order is 'second', expected 'first' or 'full' or 'paper'."),
     ({"rotation": "linar"}, "Did you mean 'linear'"),
     ({"axis": "w"}, "Beam: axis is 'w', expected"),
     ({"axis": (0, 0, 0)}, "Beam: axis has length 0"),
     ({"axis": (ph.symbol("a"), 0, 1)}, "expected numbers. Turn the joint instead"),
     ({"across": (1, 1, 0)}, "expected numbers at right angles to the axis"),
+    ({"start": (-3, 0, 0)}, "Beam: its joint is at 3 of the length of its beam"),
     ({"start": (0, 0)}, "Beam: start has 2 entries, expected 3."),
     ({"damping": -0.1}, "Beam: damping is -0.1, expected 0 or more."),
     ({"damping": [0.1]}, "Beam: damping has 1 entries, expected 3"),
@@ -365,6 +405,8 @@ FAULTS = [
     ({"shapes": [[0, 0, 1], [1, 0, 1]]}, "Beam: shapes of 'y', number 2, is 1 at x = 0, expected 0"),
     ({"shapes": [[0, 1, 0.5]], "ends": "pinned-pinned"}, "is 1.5 at x/L = 1, expected 0 where the beam is pinned-pin"),
     ({"shapes": [[0, 0, 0]]}, "Beam: shapes of 'y', number 1, moves nothing"),
+    ({"shapes": [[0, 0, 1e-9]]}, "number 1, has the largest displacement 1e-09, expected about 1. Scale it."),
+    ({"shapes": [[0, 0, 1e200]]}, "number 1, has the largest displacement 1e+200, expected about 1. Scale it."),
     ({"shapes": [[0, 0, 1], [0, 0, 2]]}, "Beam: shapes of 'y' depend on each other"),
     ({"shapes": [[0, 0, 1]], "modes": 2}, "Beam: has 1 shapes of 'y', expected 2 as modes says."),
     ({"shapes": {"z": [[0, 0, 1]]}}, "Beam: has modes of 'z' without EI_y"),
@@ -385,6 +427,23 @@ def test_every_fault_has_a_message(given, said):
     with pytest.raises(ModelError) as error:
         beam(**GOOD | given)
     assert said in str(error.value)
+
+
+def test_what_is_before_a_clamped_end_is_a_rigid_hub():
+    r = ph.symbol("r")
+    for start in (0.3, r):
+        made = beam(length=2, mu=1, EI_z=1, start=(start, 0.1, 0))
+        hub = made.station(vector([start / 2, 0, 0.5]), "x")
+        assert hub.still
+        assert number(hub.p, {r: 0.3}) == pytest.approx([0.15, 0.1, 0])
+        assert made.root.still
+        assert not made.station(vector([start + 1, 0, 0]), "x").still
+    middle = beam(length=2, mu=1, EI_z=1, start=(-1, 0, 0)).root
+    assert number(middle.Phi)[1] == pytest.approx([cantilever(n)[0](0.5) for n in (1, 2, 3)])
+    with pytest.raises(
+        ModelError, match=r"Beam: its joint is at -0.15 of the length of its beam, expected from 0 to 1"
+    ):
+        beam(length=2, mu=1, EI_z=1, start=(0.3, 0, 0), ends="pinned-pinned")
 
 
 def test_points_beyond_the_beam_and_places_that_depend_on_symbols():
