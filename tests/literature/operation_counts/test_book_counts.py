@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from mechanics import At, close
+
 from polhode.equations import formulate
 from polhode.formulations.book.operations import counted_arm, operations, printed
 
