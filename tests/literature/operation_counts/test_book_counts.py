@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mechanics import At, close
 
 from polhode.equations import formulate
 from polhode.formulations.book.operations import counted_arm, operations, printed
+from tests.mechanics import At, close
 
 PAGE = Path(__file__).parents[3] / "docs/book.md"
 STATED = 12_009  # multiplications, in the text of the paper
