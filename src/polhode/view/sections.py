@@ -113,7 +113,8 @@ def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
         frames, places = zip(*(point(layout, body.name, station) for station in line), strict=True)
         made = Tie(kind="tube", bodies=frames, points=np.array(places), size=(width,), role="body")
         layout.ties.append(made)
-        _ticks(layout, body.name, line, straight, 2.2 * width)
+        if len(lines) == 1 and not _bent(straight):
+            _ticks(layout, body.name, line, straight, 2.2 * width)
     for X in carried:
         frame, Y = place(layout, body.name, X)
         station = layout.stations[body.name, X.p]
@@ -123,13 +124,9 @@ def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
 
 
 def _ticks(layout: _Layout, name: str, line: tuple[Station, ...], straight: np.ndarray, wide: float) -> None:
-    """Short bars across a line that twists, which a line alone would not show."""
+    """Draw short bars across a straight line that twists, which it would not show alone."""
     along = straight[-1] - straight[0]
-    if not along.any():
-        return
-    along = along / np.linalg.norm(along)
-    twists = [np.abs(along @ layout.numbers(station.Psi)).max(initial=0) > 0 for station in line]
-    if not any(twists):
+    if not any((np.abs(along @ layout.numbers(station.Psi)) > 0).any() for station in line):
         return
     across = aimed(along)[:, 1] * wide
     for i in np.unique(np.linspace(0, len(line) - 1, TICKS).round().astype(int)):

@@ -126,6 +126,22 @@ def test_a_picture_says_the_magnification_where_it_is_not_1():
     assert "deflections" not in texts(traj.scene(fps=1).picture(0))
 
 
+def test_parameters_that_are_symbols_have_their_values():
+    L, b = ph.symbols("L b")
+    make = ph.Builder("arm", gravity=(0, 0, 0))
+    beam = ph.beam(length=L, mu=2, EI_z=5, EI_y=5, modes=1)
+    make.body("arm", joint=ph.free(quaternion=True), flexible=beam)
+    make.body("load", parent="arm", joint=ph.weld(), at=(L / 2, b, 0), mass=1)
+    model = make.build()
+    q = np.array([[*model.neutral()[:-2], 0.05, -0.08]])
+    traj = still(model, q, np.zeros(1), L=3.0, b=0.2)
+    scene = traj.scene(magnify=2)
+    expected = traj.dynamics.pose("load")(q[0] + [*np.zeros(7), 0.05, -0.08])
+    np.testing.assert_allclose(scene.poses[0, scene.bodies.index("load")], expected, atol=1e-12)
+    ends = at(scene, of(scene, "tube")[0])[[0, -1]]
+    np.testing.assert_allclose(np.linalg.norm(np.diff(ends, axis=0)), 3, rtol=0.01)
+
+
 # loops and joints that turn with the modes
 
 
