@@ -126,6 +126,28 @@ def test_a_picture_says_the_magnification_where_it_is_not_1():
     assert "deflections" not in texts(traj.scene(fps=1).picture(0))
 
 
+@pytest.mark.parametrize("factor", [1, 3])
+def test_frames_are_drawn_by_their_lines(factor):
+    """A square of beams, which is a closed line, on a post: every corner where the dynamics put it, no bars across."""
+    corners = {"post": (0, 0, 0), "a": (0, 0, 1), "b": (1, 0, 1), "c": (1, 1, 1), "d": (0, 1, 1)}
+    frame = ph.Frame(corners)
+    for one, other in ("post", "a"), ("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"):
+        frame.beam(one, other, EA=7e4, EI_y=60, EI_z=50, GJ=45, mu=0.3)
+    make = ph.Builder("table")
+    make.body("table", joint=ph.weld(), flexible=frame.flexible(root="post", modes=3, order="full"))
+    for name, p in corners.items():
+        make.marker(name, body="table", at=p)
+    traj = still(make.build(), np.array([[0.02, -0.03, 0.01]]), np.zeros(1))
+    scene = traj.scene(magnify=factor)
+    lines = [at(scene, tube) for tube in of(scene, "tube")]
+    for name in corners:
+        p = scene.upright @ traj.dynamics.pose(name)(factor * traj.q[0])[:3, 3]
+        assert min(np.linalg.norm(line - p, axis=1).min() for line in lines) < 1e-12
+    edges = {frozenset(map(tuple, straight.points[[0, 1]].round(6).tolist())) for straight in of(scene, "ghost")}
+    assert len(edges) == len(lines)
+    assert not of(scene, "rod", role="body")
+
+
 def test_parameters_that_are_symbols_have_their_values():
     L, b = ph.symbols("L b")
     make = ph.Builder("arm", gravity=(0, 0, 0))
