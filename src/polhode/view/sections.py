@@ -48,6 +48,7 @@ def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) ->
         made, d = Sections(stations, layout.values), amplitudes[body.name]
         both = made.poses(d), made.poses(scale * d)
         local |= {(body.name, station): (both[0][:, i], both[1][:, i]) for i, station in enumerate(stations)}
+    true = [layout.poses]
     if scale != 1:
         layout.poses = _magnified(layout, local)
     for body in bent:
@@ -57,6 +58,8 @@ def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) ->
         X = np.stack([layout.poses[:, k] @ local[body.name, s][1] for s in moving], axis=1)
         first = layout.join([f"{body.name} section {i}" for i in range(len(moving))], X, k)
         layout.sections |= {(body.name, station): first + i for i, station in enumerate(moving)}
+        true.append(np.stack([true[0][:, k] @ local[body.name, s][0] for s in moving], axis=1))
+    layout.true = np.concatenate(true, axis=1)
 
 
 def _magnified(layout: _Layout, local: Mapping[tuple[str, Station], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:

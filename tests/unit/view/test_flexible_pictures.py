@@ -210,6 +210,21 @@ def test_a_joint_in_the_middle_of_a_beam_stays_where_it_is(factor):
     np.testing.assert_allclose(bent, factor * abs(np.diff(shapes @ d, n=2)[0]), rtol=1e-4)
 
 
+@pytest.mark.parametrize("factor", [1, 20])
+def test_what_touches_is_told_by_the_true_shape(factor):
+    """A foot on ground that yields: it presses while the tip is down as it is, not as it is drawn."""
+    make = ph.Builder("diving board")
+    board = ph.beam(length=1, mu=1, EI_y=9, modes=1)
+    make.body("board", joint=ph.weld(), at=(0, 0, 0.01), flexible=board)
+    make.marker("foot", body="board", at=(1, 0, 0))
+    make.contact("foot", stiffness=1e4)
+    d = np.array([[0.0], [-0.005], [-0.02], [-0.02], [0.0]])
+    scene = still(make.build(), d, np.arange(5.0)).scene(fps=1, magnify=factor)
+    (pin,) = of(scene, "pin")
+    assert pin.when == ((2.0, 3.0),)
+    np.testing.assert_allclose(at(scene, pin, 1)[0, 2], 0.01 - factor * 0.005, atol=1e-12)
+
+
 # the number
 
 
