@@ -34,6 +34,8 @@ _QUANTITIES = {
     "N m": "Torques",
     "N": "Forces",
 }
+# and of the modes of bodies that deform, which are small beside them
+_MODAL = {"m": "Deflections", "rad": "Twists", "m/s": "Speeds of deflections", "rad/s": "Speeds of twists"}
 _EFFORT = {"rad/s": "N m", "m/s": "N", "rad": "N m", "m": "N"}
 _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"}
 
@@ -142,6 +144,8 @@ def _owners(traj: Trajectory) -> dict[str, str]:
 def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     """The named curves, or those that a first look needs; coordinates left, speeds right."""
     unit, owner = traj.units, _owners(traj)
+    bodies = traj.dynamics.equations.model.bodies
+    modes = {name for body in bodies for mode in body.modes for name in (mode, f"{mode}_dot")}
     found: dict[str, Curve] = {}
 
     def add(
@@ -160,7 +164,10 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
                 continue  # nothing acts there
             variable = driven.get(name, name)
             other = ("", "Generalised speeds", "Generalised forces")[k]
+            modal = _MODAL.get(unit[variable]) if variable in modes else None
             known = _QUANTITIES.get(unit[name], other) if k < 2 or name in driven else "Controls"
+            if modal is not None:
+                known = modal if k < 2 else "Modal forces"
             quantity = known + (f" of {owner[variable]}" if variable in owner else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
@@ -234,7 +241,6 @@ def scene(
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
     places = {body.name: [traj.coordinates.index(name) for name in body.modes] for body, _ in flexible}
     scale = magnification(magnify, [(shape, q[:, places[body.name]]) for body, shape in flexible], values)
-    q[:, [k for at in places.values() for k in at]] *= scale
     at = t, q, u, np.zeros((len(t), len(traj.inputs))), traj.beside(t)
     poses = run(traj, [dyn.equations.pose(name) for name in bodies], *at) if bodies else []
     words: dict[str, Any] = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}

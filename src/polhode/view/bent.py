@@ -27,7 +27,7 @@ class Sections:
     """
 
     def __init__(self, stations: Sequence[Station], values: Mapping[Expr, float]) -> None:
-        n, m = len(stations), stations[0].Phi.shape[1] if stations else 0
+        n, m = len(stations), stations[0].Phi.shape[1]
 
         def array(parts: Iterable[Iterable[Expr]], *shape: int) -> np.ndarray:
             return numbers([e for part in parts for e in part], values).reshape(n, *shape)
@@ -99,7 +99,8 @@ def magnification(
         return float(magnify)
     most = math.inf
     for flexible, d in bodies:
-        moved, turns = Sections([s for line in flexible.lines for s in line], values).largest(d)
+        stations = [station for line in flexible.lines for station in line] or [flexible.root]
+        moved, turns = Sections(stations, values).largest(d)
         share = moved / float(numbers([flexible.length], values)[0])
         most = min(most, SEEN / share if share > 0 else math.inf, TURNED / turns if turns > 0 else math.inf)
     if most > MOST:  # rounding, or nothing at all

@@ -96,8 +96,8 @@ class _Canvas:
         top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
         say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
         say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
-        say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
-        say(12, top - 20, scene.scale, va="top", fontsize=9)
+        clock = f"{scene.t[i]:.{2 if span >= 1 else 3}f} s"
+        say(right, top, f"{scene.scale}     {clock}" if scene.scale else clock, va="top", ha="right")
         said = fill(scene.newest(scene.t[i]), int(self.width / LETTER), max_lines=2, placeholder=" ...")
         say(12, 12 + self._bands(i), said, color=ACCENT)
 
@@ -197,7 +197,8 @@ class _Canvas:
             if part.role == "joint":
                 order = max(order, bars[body], bars[scene.parents[body]]) + 0.004
             elif part.kind == "mass":
-                order = max(order, bars[body]) + 0.012
+                behind = bars[body] if np.isfinite(bars[body]) else bars[scene.parents[body]]
+                order = max(order, behind) + 0.012
             if part.kind == "trail":
                 self._trail(i, at[0], part.size[0], target)
             elif part.kind == "patch":
@@ -217,7 +218,7 @@ class _Canvas:
         across = np.array([-way[1], way[0]]) * width / (np.linalg.norm(way) or 1)
         match part.kind:
             case "ghost":
-                self.lines([xy], max(width, 1), color, 2.5, alpha=0.6)
+                self.lines([xy], max(width, 1), color, 2.5, alpha=0.7)
             case "rod" | "cylinder" | "tube":
                 width = max(width, 4 if part.kind == "cylinder" else 2.5)
                 self.lines([xy], width + 2, EDGE, order)

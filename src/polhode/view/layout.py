@@ -34,6 +34,7 @@ def build(
     t: np.ndarray,
     modes: switched.Modes | None = None,
     amplitudes: Mapping[str, np.ndarray] | None = None,
+    magnified: float = 1.0,
     **words: Any,
 ) -> Scene:
     """Lay out a model: bodies between their joints, centres of mass, markers.
@@ -42,11 +43,12 @@ def build(
     values : of the parameters
     modes  : from when to when what comes and goes does what
     amplitudes : (k, m), of the modes of every body that deforms, with which the poses were computed
-    words  : title, note, alarm, marks, bands and magnified of the scene
+    magnified  : by how much the amplitudes, and with them what stands on such bodies, are drawn larger
+    words  : title, note, alarm, marks and bands of the scene
     """
     layout = _Layout(model.merged(), poses, values, t)
-    sections.join(layout, amplitudes or {})
-    return layout.scene(modes or {}, words)
+    sections.join(layout, amplitudes or {}, magnified)
+    return layout.scene(modes or {}, {**words, "magnified": magnified if layout.lines else 1.0})
 
 
 class _Layout:

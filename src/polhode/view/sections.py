@@ -1,7 +1,7 @@
 """Bodies that deform, as shapes: their lines through sections that move, and what stands on these.
 
-Each section that is drawn, or that carries something, is a frame of the scene, as if it were a body. A picture with
-magnified deflections is the machine with the amplitudes of all modes multiplied: what stands on a body stays on it.
+Each section that is drawn, or that carries something, is a frame of the scene, as if it were a body. In a picture with
+magnified deflections the amplitudes of all modes are multiplied, and what stands on a body stays on it.
 """
 
 from __future__ import annotations
@@ -24,30 +24,60 @@ if TYPE_CHECKING:
     from .layout import _Layout
 
 TICKS = 7  # across a line that twists
-FEW = 4  # lines; more are drawn thinner
+FEW = 4  # lines; more are drawn thinner, and all thinner than what is rigid
 
 
-def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray]) -> None:
-    """Have the sections of all bodies that deform as frames of the scene.
+def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) -> None:
+    """Have the sections of all bodies that deform as frames of the scene, and magnify how they deform.
 
-    amplitudes : (k, m) of every such body
+    amplitudes : (k, m) of every such body, with which the poses of the layout were computed
+    scale      : by which they are multiplied
     """
-    model = layout.model
-    for body in model.bodies:
-        if body.flexible is None:
-            continue
+    model, bent = layout.model, [body for body in layout.model.bodies if body.flexible is not None]
+    local: dict[tuple[str, Station], tuple[np.ndarray, np.ndarray]] = {}  # poses in the body, as they are and magnified
+    for body in bent:
+        assert body.flexible is not None
         on = [child.pose.p for child in model.bodies if child.parent == body.name]
         on += [marker.pose.p for marker in model.markers if marker.body == body.name]
         for p in dict.fromkeys([zeros(3), *on]):
             layout.stations[body.name, p] = body.flexible.station(p, f"Body {body.name!r}")
         layout.lines[body.name] = body.flexible.lines
-        stations = [station for line in layout.lines[body.name] for station in line]
-        stations += [station for (name, _), station in layout.stations.items() if name == body.name]
-        moving = [station for station in dict.fromkeys(stations) if not station.still]
-        k = layout.index[body.name]
-        X = layout.poses[:, k, None] @ Sections(moving, layout.values).poses(amplitudes[body.name])
+        every = [station for line in layout.lines[body.name] for station in line]
+        every += [station for (name, _), station in layout.stations.items() if name == body.name]
+        stations = list(dict.fromkeys(every))
+        made, d = Sections(stations, layout.values), amplitudes[body.name]
+        both = made.poses(d), made.poses(scale * d)
+        local |= {(body.name, station): (both[0][:, i], both[1][:, i]) for i, station in enumerate(stations)}
+    if scale != 1:
+        layout.poses = _magnified(layout, local)
+    for body in bent:
+        k, moving = layout.index[body.name], [s for name, s in local if name == body.name and not s.still]
+        if not moving:
+            continue  # it has no lines, and nothing on it
+        X = np.stack([layout.poses[:, k] @ local[body.name, s][1] for s in moving], axis=1)
         first = layout.join([f"{body.name} section {i}" for i in range(len(moving))], X, k)
         layout.sections |= {(body.name, station): first + i for i, station in enumerate(moving)}
+
+
+def _magnified(layout: _Layout, local: Mapping[tuple[str, Station], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Poses of all bodies where those that deform do so more: each is on the section that carries it as it was.
+
+    The section that its own joint holds stays there; that it turns, as of pinned shapes, turns the body as it did, so
+    that both ends of a pinned beam stay where they are.
+    """
+    true, found = layout.poses, layout.poses.copy()
+    for body in layout.model.bodies:
+        k, parent = layout.index[body.name], layout.index[body.parent]
+        was, now = true[:, parent], found[:, parent]
+        if (body.parent, body.pose.p) in layout.stations:
+            before, after = local[body.parent, layout.stations[body.parent, body.pose.p]]
+            was, now = was @ before, now @ after
+        X = np.linalg.inv(was) @ true[:, k]
+        if body.flexible is not None:
+            before, after = local[body.name, layout.stations[body.name, zeros(3)]]
+            X[:, :3, 3] += np.einsum("kij,kj->ki", X[:, :3, :3], before[:, :3, 3] - after[:, :3, 3])
+        found[:, k] = now @ X
+    return found
 
 
 def place(layout: _Layout, name: str, X: Pose) -> tuple[int, np.ndarray]:
@@ -67,7 +97,7 @@ def point(layout: _Layout, name: str, station: Station) -> tuple[int, np.ndarray
 
 def tip(layout: _Layout, name: str) -> Station:
     """The station that is farthest from the joint."""
-    every = [station for line in layout.lines[name] for station in line]
+    every = [layout.stations[name, zeros(3)], *(station for line in layout.lines[name] for station in line)]
     far = [float(np.linalg.norm(layout.numbers(station.p))) for station in every]
     return every[int(np.argmax(far))]
 
@@ -75,11 +105,11 @@ def tip(layout: _Layout, name: str) -> Station:
 def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
     """Draw the lines of a body through its sections, its undeformed shape, and bars to what stands off them."""
     k, lines = layout.index[body.name], layout.lines[body.name]
-    width = (0.026 if len(lines) <= FEW else 0.014) * layout.thick
+    width = (0.018 if len(lines) <= FEW else 0.01) * layout.thick
     for line in lines:
         straight = np.array([layout.numbers(station.p) for station in line])
         ends = straight if _bent(straight) else straight[[0, -1]]
-        layout.ties.append(Tie(kind="ghost", bodies=(k,) * len(ends), points=ends, size=(0.3 * width,)))
+        layout.ties.append(Tie(kind="ghost", bodies=(k,) * len(ends), points=ends, size=(0.15 * width,)))
         frames, places = zip(*(point(layout, body.name, station) for station in line), strict=True)
         made = Tie(kind="tube", bodies=frames, points=np.array(places), size=(width,), role="body")
         layout.ties.append(made)
@@ -89,7 +119,7 @@ def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
         station = layout.stations[body.name, X.p]
         foot = layout.numbers(station.p) if station.still else np.zeros(3)
         if np.linalg.norm(Y[:3, 3] - foot) > 1e-9 * layout.size:
-            layout.rod(frame, foot, Y[:3, 3], 0.8 * width)
+            layout.rod(frame, foot, Y[:3, 3], width)
 
 
 def _ticks(layout: _Layout, name: str, line: tuple[Station, ...], straight: np.ndarray, wide: float) -> None:
@@ -104,13 +134,14 @@ def _ticks(layout: _Layout, name: str, line: tuple[Station, ...], straight: np.n
     across = aimed(along)[:, 1] * wide
     for i in np.unique(np.linspace(0, len(line) - 1, TICKS).round().astype(int)):
         frame, p = point(layout, name, line[i])
-        layout.rod(frame, p - across, p + across, 0.35 * wide / 2.2, role="body")
+        layout.rod(frame, p - across, p + across, 0.18 * wide, role="body")
 
 
 def _bent(points: np.ndarray) -> bool:
-    """Whether points are not on a line."""
-    off = np.cross(points - points[0], points[-1] - points[0])
-    return bool(np.abs(off).max(initial=0) > 1e-9 * np.ptp(points, axis=0).max() ** 2)
+    """Whether points are not on the line from the first to the last."""
+    way = points[-1] - points[0]
+    off = np.cross(points - points[0], way)
+    return not way.any() or bool(np.abs(off).max() > 1e-9 * (way @ way))
 
 
 def root(layout: _Layout, body: Body) -> tuple[int, np.ndarray]:
