@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, first, robots, simulation, switching, vehicle, walking
+from . import chains, constrained, derivation, first, flexible, robots, simulation, switching, vehicle, walking
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -34,6 +34,7 @@ PARTS = [
         "constrained",
         "switching",
         "walking",
+        "flexible",
         "vehicle",
     )
 ]
@@ -186,6 +187,8 @@ def main() -> None:
         switching.table(console)
     if options.only in (None, "walking"):
         walking.table(console)
+    if options.only in (None, "flexible"):
+        flexible.table(console)
     if options.only in (None, "vehicle"):
         vehicle.table(console)
 

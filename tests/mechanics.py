@@ -5,8 +5,8 @@ import numpy as np
 from polhode.graph import Matrix, diff_along, evaluate
 
 
-def random_state(eq, seed, size=1.0):
-    """Coordinates and speeds, with quaternions of unit length."""
+def random_state(eq, seed, size=1.0, bent=0.05):
+    """Coordinates and speeds, with quaternions of unit length and amplitudes of modes that are small."""
     draw = np.random.default_rng(seed)
     q = draw.uniform(-size, size, len(eq.q))
     first = 0
@@ -16,6 +16,8 @@ def random_state(eq, seed, size=1.0):
                 turn = q[first : first + 4]
                 q[first : first + 4] = turn / np.linalg.norm(turn)
             first += part.nq
+        q[first : first + len(body.modes)] *= bent
+        first += len(body.modes)
     return q, draw.uniform(-1, 1, len(eq.u))
 
 

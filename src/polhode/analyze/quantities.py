@@ -19,10 +19,12 @@ from polhode.compile import compile
 from polhode.equations import Equations
 from polhode.equations.dynamics import accelerations
 from polhode.equations.inputs import inputs
-from polhode.graph import Matrix, as_expr, diff_along, jacobian, substitute, symbol, vector
+from polhode.graph import Matrix, as_expr, diff_along, evaluate, jacobian, substitute, symbol, vector
 from polhode.model import TIME, Model
 
 Values = dict[str, np.ndarray]
+
+SMALL = 0.05  # of the length of a body that deforms, or of a radian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,10 @@ class States:
 
 
 def drawn(model: Model, k: int, seed: int, p: dict[str, float]) -> States:
-    """Draw states: coordinates within 1 of neutral, quaternions turned likewise, speeds and forces within 1."""
+    """Draw states: coordinates within 1 of neutral, quaternions turned likewise, speeds and forces within 1.
+
+    Amplitudes of modes stay small, within a 20th of the body's length or of a radian, as do their speeds.
+    """
     draw = np.random.default_rng(seed)
     q = np.array(model.neutral()) + draw.uniform(-1, 1, (k, model.nq))
     first = 0
@@ -55,8 +60,16 @@ def drawn(model: Model, k: int, seed: int, p: dict[str, float]) -> States:
             if part.quaternion:
                 q[:, first : first + 4] /= np.linalg.norm(q[:, first : first + 4], axis=1, keepdims=True)
             first += part.nq
+        first += len(body.modes)
     v, tau = (draw.uniform(-1, 1, (k, many)) for many in (model.nu, model.nu + len(model.controls)))
     t, z = draw.uniform(0, 1, k), draw.uniform(-1, 1, (k, model.nz))
+    for body in model.bodies:
+        if body.flexible is not None:
+            length = float(evaluate(body.flexible.length, {symbol(name): x for name, x in p.items()}))
+            for mode, unit in zip(body.modes, body.flexible.units, strict=True):
+                small = SMALL * (1.0 if unit == "rad" else length)
+                q[:, model.coordinates.index(mode)] *= small
+                v[:, model.speeds.index(f"{mode}_dot")] *= small
     return States(q=q, v=v, tau=tau, t=t, z=z, p=p)
 
 

@@ -13,6 +13,7 @@ from polhode.kinematics import Constraints, InSpeeds, Kinematics, candidates, co
 from polhode.kinematics.actions import Acting, acting
 from polhode.kinematics.candidates import UNILATERAL, Law
 from polhode.kinematics.loads import damping_matrix
+from polhode.kinematics.numeric import amplitude_sizes
 from polhode.model import TIME
 
 from . import native
@@ -101,7 +102,9 @@ class Code:
     @cached_property
     def _motion(self) -> native.Motion:
         eq, D, (tau, carried, rows) = self.equations, self._D, self._parts
-        return native.Motion(M=eq.M if D is None else eq.M + D * _STEP, b=eq.Q + tau - eq.c, rows=rows, carried=carried)
+        M = eq.M if D is None else eq.M + D * _STEP
+        small = amplitude_sizes(eq.kinematics.joints)
+        return native.Motion(M=M, b=eq.Q + tau - eq.c, rows=rows, carried=carried, small=small)
 
     @cached_property
     def table(self) -> Function | None:

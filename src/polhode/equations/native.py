@@ -11,8 +11,8 @@ The factors are fast, and need an M that has an inverse; the table serves every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from polhode.graph import Expr, Matrix, as_expr, substitute
 from polhode.graph.linear import LDL
@@ -34,12 +34,14 @@ class Motion:
     """M udot = b + J^T lam, J udot + gamma = 0, and what is computed beside it.
 
     carried : rates of q and z, powers
+    small   : amplitudes of modes, with their sizes
     """
 
     M: Matrix
     b: Matrix
     rows: Acting
     carried: Sequence[Expr]
+    small: Mapping[Expr, Expr] = field(default_factory=dict)
 
 
 class FactorRows:
@@ -57,7 +59,7 @@ class FactorRows:
     def __init__(self, motion: Motion, closing: Sequence[bool], solved: bool = True) -> None:
         M, J, n = motion.M, motion.rows.J, len(motion.b)
         rho2 = [sum((e / M[j, j] for j, e in enumerate(row) if e != 0), _ZERO) for row in motion.rows.reference.rows()]
-        self.order = saddle.order_of(M, J, rho2, closing) if solved else None
+        self.order = saddle.order_of(M, J, rho2, closing, motion.small) if solved else None
         self.speeds = LDL(M).order if self.order is None else [k for k in self.order.nodes if k < n]
         factored = Elimination(M, (), self.speeds)
         self.l_index = [list(column) for column in factored.lower[:n]]

@@ -98,12 +98,15 @@ def substituted(
     return found
 
 
-def order_of(M: Matrix, J: Matrix, rho2: Sequence[Expr], closing: Sequence[bool]) -> Order | None:
+def order_of(
+    M: Matrix, J: Matrix, rho2: Sequence[Expr], closing: Sequence[bool], small: Mapping[Expr, Expr]
+) -> Order | None:
     """An order for M (n, n), J (m, n) with references rho2 (m,); None where it would be long, or rows are unclear.
 
     closing : which rows are about positions, (m,)
+    small   : coordinates that stay small, with their sizes: far from there M need not be definite
     """
-    states = _drawn(M, J, rho2)
+    states = _drawn(M, J, rho2, small)
     if not states:
         return None
     independent = _independent(*states[0])
@@ -121,14 +124,18 @@ def order_of(M: Matrix, J: Matrix, rho2: Sequence[Expr], closing: Sequence[bool]
     return Order(nodes=late, independent=independent) if cost <= MOST else None
 
 
-def _drawn(M: Matrix, J: Matrix, rho2: Sequence[Expr]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _drawn(
+    M: Matrix, J: Matrix, rho2: Sequence[Expr], small: Mapping[Expr, Expr]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """M, J and rho2 at states drawn at random; none where they are not numbers."""
     draw, n, m = random.Random(1), len(M), len(rho2)
     rows = [*M.entries, *J.entries, *rho2]
-    names = sorted(free_symbols(rows), key=lambda s: str(s.value))
+    names = sorted(free_symbols([*rows, *small.values()]), key=lambda s: str(s.value))
     found = []
     for _ in range(STATES):
-        values = np.array(evaluate(rows, {s: draw.uniform(0.3, 1.2) for s in names}), dtype=float)
+        point = {s: draw.uniform(0.3, 1.2) for s in names}
+        point |= {s: point[s] * float(evaluate(size, point)) for s, size in small.items() if s in point}
+        values = np.array(evaluate(rows, point), dtype=float)
         if not np.isfinite(values).all():
             return []
         found.append((values[: n * n].reshape(n, n), values[n * n : -m].reshape(m, n), values[-m:]))

@@ -7,7 +7,7 @@ is still checked and all faults come together.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from polhode.model import (
     Faults,
     Model,
     ModelError,
+    Nodal,
     Relation,
     named,
 )
@@ -55,10 +56,13 @@ _TOP = {
 }
 
 
-def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
+def read_toml(
+    text: str, source: str = "", limits: str | None = None, arrays: Callable[[str, str], Nodal] | None = None
+) -> Model:
     """Read a model from TOML text; `source` names the text in messages.
 
     limits : "stop" or "ignore", whatever the text says; None for what it says
+    arrays : finds the flexible body of a file that the text names, for the object that the second word names
     """
     try:
         data = tomllib.loads(text)
@@ -68,7 +72,9 @@ def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
         raise ModelError([f"not TOML: {error}. {_remedy(str(error))}"], source) from None
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
-    found = _Reader(Faults(source)).model(data)
+    reader = _Reader(Faults(source))
+    reader.arrays = arrays or reader.arrays
+    found = reader.model(data)
     return found if limits is None else replace(found, limits=limits)
 
 

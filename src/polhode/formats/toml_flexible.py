@@ -5,6 +5,9 @@
     mu = 2.0
     EI_z = 300.0
 
+    [body.flexible]
+    file = "arm.npz"
+
 Each kind is a reader and a writer in `KINDS`.
 """
 
@@ -13,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import PurePath
 from typing import Any
 
 from polhode.graph import Expr
-from polhode.model import Beam, ModelError, beam
+from polhode.model import Beam, ModelError, Nodal, beam
 from polhode.model.beam_reading import RESISTS
 from polhode.model.errors import fault
 from polhode.model.flexible import Flexible
@@ -48,8 +52,10 @@ def read_flexible(body: dict[str, Any], read: Values, what: str) -> Flexible | N
     return KINDS[key].read(table, read, f"{what}: {key}")
 
 
-def flexible_table(flexible: Flexible | None, what: str) -> dict[str, Any]:
-    """The key and the table of modes, for the table of their body."""
+def flexible_table(flexible: Flexible | None, what: str, file: str | None = None) -> dict[str, Any]:
+    """The key and the table of modes, for the table of their body; `file` is the name of its arrays, if it has such."""
+    if isinstance(flexible, Nodal) and file is not None:
+        return {"flexible": {"file": file}}
     if flexible is None:
         return {}
     for key, kind in KINDS.items():
@@ -131,4 +137,26 @@ def _section(e: Section, what: str) -> Expr | list[list[float]]:
     return [list(row) for row in e.table] if e.table else e.scale
 
 
-KINDS: dict[str, Kind] = {"beam": Kind(Beam, _read_beam, _beam_table)}
+# arrays
+
+
+def _read_arrays(table: dict[str, Any], read: Values, what: str) -> Nodal | None:
+    read.keys(table, what, ("file",), ())
+    if "file" not in table:
+        return None
+    name = table["file"]
+    if not isinstance(name, str) or not name or PurePath(name).name != name or "\\" in name:
+        raise fault(f'{what}: file is {name!r:.60}, expected the name of a file beside this one, as "arm.npz".')
+    return read.arrays(name, what)
+
+
+def _no_table(made: Nodal, what: str) -> dict[str, Any]:
+    raise fault(
+        f"{what}: its modes are arrays, which text cannot hold. Write it with save(model, path), with a file of them."
+    )
+
+
+KINDS: dict[str, Kind] = {
+    "beam": Kind(Beam, _read_beam, _beam_table),
+    "flexible": Kind(Nodal, _read_arrays, _no_table),
+}

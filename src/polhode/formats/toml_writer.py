@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
 from polhode.graph.printing import tree_sizes
-from polhode.model import Body, Marker, Model
+from polhode.model import Body, Marker, Model, Nodal
 from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
 from polhode.model.motors import expanded
@@ -18,6 +19,7 @@ from polhode.model.switches import is_condition
 from polhode.spatial import Inertia, Pose
 
 from .expression_text import INFIX, is_plain, restored, write
+from .npz import save_flexible
 from .toml import read_toml
 from .toml_elements import element_table
 from .toml_flexible import KINDS as FLEXIBLE
@@ -30,20 +32,28 @@ _WIDTH = 100
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model to a TOML file, for `load`."""
+    """Write a model to a TOML file, for `load`; flexible bodies of arrays to files .npz beside it."""
     path = Path(path)
     if path.suffix.lower() != ".toml":
         raise ValueError(f"{path}: save writes TOML, expected a name that ends in .toml.")
-    path.write_text(write_toml(model), encoding="utf-8", newline="\n")
+    files = _files(model, path.stem)
+    text = write_toml(model, files)
+    for name, made in files.values():
+        save_flexible(made, path.parent / name)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_toml(model: Model) -> str:
+def write_toml(model: Model, files: Mapping[str, tuple[str, Nodal]] | None = None) -> str:
     """Write a model as TOML: read_toml(write_toml(model)) == model.
+
+    files : by body, the name of the file that will hold its arrays, and what that will be
 
     What cannot be written so that it reads back equal is a ModelError.
     """
-    text = _Writer(model).text()
-    again = read_toml(text, f"{model.name} as written")
+    files = files or {}
+    text = _Writer(model, {body: name for body, (name, _) in files.items()}).text()
+    written = dict(files.values())
+    again = read_toml(text, f"{model.name} as written", arrays=lambda name, _: written[name])
     if again != model:
         changed = ", ".join(f.name for f in fields(Model) if getattr(again, f.name) != getattr(model, f.name))
         raise fault(
@@ -52,11 +62,24 @@ def write_toml(model: Model) -> str:
     return text
 
 
+def _files(model: Model, stem: str) -> dict[str, tuple[str, Nodal]]:
+    """A file for each body of arrays: the name of the model's own and the body's, in plain letters."""
+    found: dict[str, tuple[str, Nodal]] = {}
+    for body in model.bodies:
+        if isinstance(body.flexible, Nodal):
+            plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in f"{stem}_{body.name}")
+            taken = {name for name, _ in found.values()}
+            several = [f"{plain}{i or ''}.npz" for i in range(len(taken) + 1)]
+            found[body.name] = next(name for name in several if name not in taken), body.flexible
+    return found
+
+
 class _Writer:
     """Writes one model; large expressions are written in parts that have names."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, files: Mapping[str, str]) -> None:
         self.model = model
+        self.files = files
         markers = [e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p)]
         bodies = [e for body in model.bodies for e in (*_said(body), *_inertia_entries(body.welded))]
         fixed = [*bodies, *markers, *model.gravity]
@@ -149,7 +172,7 @@ class _Writer:
         if body.rotor:
             row["rotor"] = True
         row["joint"] = joint_table(body.joint, body.name)
-        return row | flexible_table(body.flexible, f"Body {body.name!r}")
+        return row | flexible_table(body.flexible, f"Body {body.name!r}", self.files.get(body.name))
 
     def _marker(self, marker: Marker) -> dict[str, Any]:
         return {"name": marker.name, "body": marker.body, **_placed(marker.pose)}

@@ -293,7 +293,7 @@ class _Modal:
         if link.section and link.H:  # the frame itself moves with the modes: h_i.(I h_j + W_j) + W_i.h_j + M_ij
             H = _columns(link.H)
             U = I @ H + self.W
-            return U, H.T @ U + self.W.T @ H + self.M, H.T @ w + self.f
+            return U, mirrored(H.T @ U + self.W.T @ H + self.M), H.T @ w + self.f
         if not link.H:
             return self.W, self.M, self.f
         H = _columns(link.H)
@@ -301,7 +301,7 @@ class _Modal:
         D = [[*top, *right] for top, right in zip((H.T @ U).rows(), across.rows(), strict=True)]
         D += [[*left, *below] for left, below in zip(across.T.rows(), self.M.rows(), strict=True)]
         both = [[*a, *b] for a, b in zip(U.rows(), self.W.rows(), strict=True)]
-        return matrix(both), matrix(D), vector([*(H.T @ w), *self.f])
+        return matrix(both), mirrored(matrix(D)), vector([*(H.T @ w), *self.f])
 
 
 def _unit(link: Link) -> int | None:

@@ -37,7 +37,7 @@ class Terms:
     limbs: tuple[Any, ...] | None = None
 
 
-SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc")}  # one function for two methods
+SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc", "book")}  # one function for several methods
 
 
 DEFORMING = {  # of bodies that deform: momenta and what deforming needs come from `spatial.modal`, for all but "book"

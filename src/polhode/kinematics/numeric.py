@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, evaluate, free_symbols, zeros
+from polhode.graph import Expr, as_expr, evaluate, free_symbols, zeros
 from polhode.model.algebra import twists
 
 from .composite import mass_matrix as composite_matrix
@@ -57,6 +57,16 @@ def extent(kin: Kinematics, point: Mapping[Expr, float]) -> float:
 def amplitudes(kin: Kinematics) -> set[Expr]:
     """The coordinates that are amplitudes of modes."""
     return {s for link in kin.links if link.modes is not None for s in link.modes.d}
+
+
+def amplitude_sizes(kin: Kinematics) -> dict[Expr, Expr]:
+    """The same with sizes that they have where deflections are small: a part of the body's length, or of a radian."""
+    modes = [link.modes for link in kin.links if link.modes is not None]
+    return {
+        s: (m.flexible.length if unit == "m" else as_expr(1)) * BENT
+        for m in modes
+        for s, unit in zip(m.d, m.flexible.units, strict=True)
+    }
 
 
 def slides(kin: Kinematics) -> set[Expr]:

@@ -140,6 +140,12 @@ class Beam(Flexible):
             )
         return self._section(min(max(part, 0.0), 1.0))
 
+    @property
+    def root(self) -> Station:
+        """The section that the joint holds: the one beside it, or the nearer end where the beam begins off it."""
+        part = proportion(-(self.frame.T[0] @ self.start), self.length)
+        return self.station(zeros(3), "Its joint") if part is None else self._section(min(max(part, 0.0), 1.0))
+
     def _section(self, part: float) -> Station:
         """The section at a part of the length."""
         at, L, R = np.array(part), self.length, self.frame

@@ -92,7 +92,7 @@ def test_what_is_read_by_all_is_read_by_two(calls):
 
 def test_sources_of_several_terms():
     assert sources(["velocity", "gravity"], METHODS) == [(m,) for m in METHODS]
-    together = [("lagrange",), ("poincare", "denoc"), ("quasicoordinate",), ("kane",)]
+    together = [("lagrange",), ("poincare", "denoc"), ("quasicoordinate",), ("book",), ("kane",)]
     assert sources(["mass", "velocity"], METHODS) == together
     assert sources(["forces"], ["kane", "denoc"]) == [("kane",), ("denoc",)]
     deforming = sources(["velocity"], ["poincare", "denoc", "kane", "quasicoordinate"], deforming=True)
