@@ -66,30 +66,36 @@ def zero_vibration(frequency: float, damping: float, n: int = 1) -> Impulses:
     return [(k * half, float(share)) for k, share in enumerate(shares.coeffs)]
 
 
-def main() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="polhode-"))
-
-    # the linear model of an arm with its servo: how its payload swings
+def swinging() -> tuple[float, float]:
+    """Frequency in Hz and damping ratio of the slowest vibration of an arm with its servo, by its linear model."""
     build = ph.Builder("arm")
     add_arm(build, "arm", 0)
     arm = ph.formulate(build.build()).compile()
     modes = ph.linearize(arm, tau={"arm_dot": servo("arm", AT_ONCE)}, p={"payload": PAYLOAD}).modes()
-    swing = int(np.argmin(np.where(modes.damping < 0.5, modes.frequencies, np.inf)))
-    frequency, damping = float(modes.frequencies[swing]), float(modes.damping[swing])
-    console.print(f"With its servo the arm swings at {frequency:.3f} Hz, damped by {damping:.4f}.")
+    slow = int(np.argmin(np.where(modes.damping < 0.5, modes.frequencies, np.inf)))
+    return float(modes.frequencies[slow]), float(modes.damping[slow])
 
-    commands = {"rigid": AT_ONCE, "flexible": AT_ONCE}
-    commands |= {name: zero_vibration(frequency, damping, n) for n, name in enumerate(("ZV", "ZVD"), 1)}
+
+def slewed(commands: dict[str, Impulses], payload: float) -> ph.Trajectory:
+    """Arms side by side, each by its command; that which is called "rigid" is."""
     build = ph.Builder("slewing arms")
     for k, name in enumerate(commands):
         add_arm(build, name, SIDE * k, name != "rigid")
-    arms = ph.formulate(build.build()).compile()
     tau = {f"{name}_dot": servo(name, impulses) for name, impulses in commands.items()}
+    return ph.simulate(ph.formulate(build.build()).compile(), t_end=END, tau=tau, p={"payload": payload})
+
+
+def main() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="polhode-"))
+    frequency, damping = swinging()
+    console.print(f"With its servo the arm swings at {frequency:.3f} Hz, damped by {damping:.4f}.")
+    commands = {"rigid": AT_ONCE, "flexible": AT_ONCE}
+    commands |= {name: zero_vibration(frequency, damping, n) for n, name in enumerate(("ZV", "ZVD"), 1)}
 
     # with the payload that the shapers were made for, and with a heavier one
-    expected, heavier = (ph.simulate(arms, t_end=END, tau=tau, p={"payload": m}) for m in (PAYLOAD, HEAVIER))
+    expected, heavier = (slewed(commands, payload) for payload in (PAYLOAD, HEAVIER))
     table = Table("arm", "command", "bends by", "rings by", "ratio", f"with {HEAVIER:g} kg")
-    left, more = ({n: ringing(traj, n, SPAN + commands[n][-1][0]) for n in commands} for traj in (expected, heavier))
+    left, more = ({n: ringing(traj, n, commands[n]) for n in commands} for traj in (expected, heavier))
     for name, impulses in commands.items():
         most = abs(deflection(expected, name)).max()
         cells = f"{SPAN + impulses[-1][0]:.2f} s", f"{most * 1e3:.1f} mm", f"{left[name] * 1e3:.2f} mm"
@@ -105,8 +111,9 @@ def main() -> None:
     console.print("What the tips do is in slewing.png.")
 
 
-def ringing(traj: ph.Trajectory, name: str, since: float) -> float:
+def ringing(traj: ph.Trajectory, name: str, impulses: Impulses) -> float:
     """How far a tip swings in the 1.5 s after its command has ended."""
+    since = SPAN + impulses[-1][0]
     return float(np.ptp(deflection(traj, name)[(traj.t >= since) & (traj.t <= since + 1.5)]) / 2)
 
 

@@ -41,7 +41,14 @@ def test_formulations_agree_on_a_bump(free):
     n = len(model.speeds)
     q, u, tau = 0.05 * rng.standard_normal(n), rng.standard_normal(n), 1e3 * rng.standard_normal(n)
     q[model.coordinates.index("hull_z" if free else "heave")] = 0.35  # some wheels touch
-    methods = ["poincare", "denoc", "kane", "quasicoordinate", *([] if free else ["lagrange"])]  # whose u is qdot
+    methods = [
+        "poincare",
+        "denoc",
+        "kane",
+        "quasicoordinate",
+        "book",
+        *([] if free else ["lagrange"]),
+    ]  # whose u is qdot
     found = {m: ph.formulate(model, m).compile(target="numpy").tree_dynamics(q, u, tau) for m in methods}
     for a in found.values():
         assert a == pytest.approx(found["poincare"], rel=0, abs=1e-11 * abs(found["poincare"]).max())
