@@ -21,7 +21,7 @@ ELBOW = ph.revolute("y", damping=0.3, stiffness=2, friction=0.1, friction_speed=
 # what is read by all: the tree with its poses and twists, and the laws of forces
 READ = {
     "motion.py": {"X_W", "frame", "pose", "velocity", "require_axes", "named_speed", "z", "z_dot"},
-    "tree.py": {"joints", "motion", "poses", "V", "carried", "ancestors", "pulled", "q_dot"},
+    "tree.py": {"joints", "motion", "section", "poses", "V", "carried", "ancestors", "pulled", "q_dot"},
     "loads.py": {"elastic_energy", "speed_forces"},
 }
 
