@@ -1,4 +1,4 @@
-"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, walk."""
+"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, walk, bend."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, first, robots, simulation, switching, walking
+from . import chains, constrained, derivation, first, flexible, robots, simulation, switching, walking
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -34,6 +34,7 @@ PARTS = [
         "constrained",
         "switching",
         "walking",
+        "flexible",
     )
 ]
 console = Console(width=120)
@@ -185,6 +186,8 @@ def main() -> None:
         switching.table(console)
     if options.only in (None, "walking"):
         walking.table(console)
+    if options.only in (None, "flexible"):
+        flexible.table(console)
 
 
 if __name__ == "__main__":

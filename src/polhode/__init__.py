@@ -34,8 +34,8 @@ _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
     "model": "Beam Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical "
-    "universal planar spherical free weld height_grid beam",
-    "formats": "load save",
+    "universal planar spherical free weld height_grid beam flexible craig_bampton Frame",
+    "formats": "load save load_calculix load_flexible save_flexible",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics ConstraintWarning",
@@ -47,7 +47,7 @@ _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.s
 if TYPE_CHECKING:
     from .analyze import LinearModel, check, linearize
     from .equations import ConstraintWarning, Dynamics, Equations, formulate
-    from .formats import load, save
+    from .formats import load, load_calculix, load_flexible, save, save_flexible
     from .formulations import suggest_speeds
     from .graph import (
         Expr,
@@ -81,13 +81,16 @@ if TYPE_CHECKING:
         TIME,
         Beam,
         Builder,
+        Frame,
         Joint,
         Limits,
         Model,
         ModelError,
         beam,
         compound,
+        craig_bampton,
         cylindrical,
+        flexible,
         free,
         height_grid,
         joint,
@@ -133,6 +136,7 @@ __all__ = [
     "Dynamics",
     "Equations",
     "Expr",
+    "Frame",
     "Joint",
     "Limits",
     "LinearModel",
@@ -155,9 +159,11 @@ __all__ = [
     "compound",
     "configuration",
     "cos",
+    "craig_bampton",
     "cylindrical",
     "evaluate",
     "exp",
+    "flexible",
     "formulate",
     "free",
     "height_grid",
@@ -166,6 +172,8 @@ __all__ = [
     "kinematic_matrix",
     "linearize",
     "load",
+    "load_calculix",
+    "load_flexible",
     "locked",
     "log",
     "matrix",
@@ -176,6 +184,7 @@ __all__ = [
     "prismatic",
     "revolute",
     "save",
+    "save_flexible",
     "screw",
     "select",
     "sign",

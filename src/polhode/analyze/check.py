@@ -40,6 +40,7 @@ class Check:
     left_out   : method or quantity -> why it was not compared
     parameters : values of all parameters, those that were drawn among them
     drawn      : names of the parameters that had no value
+    deforming  : whether bodies deform, in which methods share more
     """
 
     model: str
@@ -53,6 +54,7 @@ class Check:
     states: int
     seed: int
     tolerance: float
+    deforming: bool = False
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -62,7 +64,10 @@ class Check:
     @property
     def sources(self) -> dict[str, list[tuple[str, ...]]]:
         """quantity -> the methods, those together that have it from one function and cannot disagree."""
-        return {name: sources(TERMS[name], self.methods) if name in TERMS else [self.methods] for name in self.table}
+        return {
+            name: sources(TERMS[name], self.methods, self.deforming) if name in TERMS else [self.methods]
+            for name in self.table
+        }
 
     @property
     def agree(self) -> bool:
@@ -190,6 +195,7 @@ def check(
     gaps = _gaps(found, shared, weights(next(iter(found.values())), at))
     reference = _reference(list(found), gaps, tolerance)
     return Check(
+        deforming=any(body.flexible is not None for body in model.bodies),
         model=model.name,
         reference=reference,
         table={name: {m: _of(gaps, m, reference, name) for m in found} for name in shared},

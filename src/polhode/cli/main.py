@@ -251,6 +251,12 @@ def simulate(
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the motion: a PNG, SVG or PDF file.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animate it: an HTML, GIF or MP4 file.")] = None,
+    magnify: Annotated[
+        str | None,
+        typer.Option(
+            help='Deflections of flexible bodies, as drawn by --animate: so much larger, or "auto".', show_default=False
+        ),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the motion as CSV.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write the motion as Parquet.")] = None,
     hdf5: Annotated[Path | None, typer.Option(help="Write the motion as HDF5.")] = None,
@@ -262,11 +268,12 @@ def simulate(
     from polhode.simulate.switchboard import SwitchError
     from polhode.simulate.switches import too_late
 
-    from .simulation import beginning, check, forces, initial, summary, write
+    from .simulation import beginning, check, forces, initial, magnified, summary, write
     from .switches import read_switches
 
     asked = {"plot": plot, "animate": animate, "to_csv": csv, "to_parquet": parquet, "to_hdf5": hdf5}
     check(asked)
+    scale = magnified(magnify, animate)
     if not longest > 0:
         raise ValueError(f"--longest: {longest:g}, expected seconds, more than 0.")
     if t is None and not until:
@@ -292,7 +299,7 @@ def simulate(
         raise ValueError(str(error)) from error
     for said in filter(None, (too_late(switches, last), singular_angles(found))):
         print(said, file=sys.stderr)
-    written = write(found, asked)
+    written = write(found, asked, scale)
     if source.as_json:
         print_json(summary(found, written) | constraint_lists(equations, whole))
     else:

@@ -50,7 +50,8 @@ class Deriving(Reading):
     method: Annotated[
         str | None,
         typer.Option(
-            help="poincare, lagrange, denoc, quasicoordinate, kane; by default what suits the file.", show_default=False
+            help="poincare, lagrange, denoc, quasicoordinate, book, kane; by default what suits the file.",
+            show_default=False,
         ),
     ] = None
     bare: Annotated[bool, typer.Option("--bare", help="Leave out constraints, couplings and stops: the bare tree.")] = (

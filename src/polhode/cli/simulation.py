@@ -11,6 +11,7 @@ from polhode.model import Model
 from polhode.model.errors import closest
 from polhode.trajectory.export import beside, shown_modes
 from polhode.view import for_animation, for_figure, needed, placed
+from polhode.view.bent import check_magnify
 
 from .values import named_values
 from .wording import for_shell
@@ -103,12 +104,26 @@ def check(files: dict[str, Path | None]) -> None:
                 needed(module, "data", purpose)
 
 
-def write(traj: Any, files: dict[str, Path | None]) -> list[Path]:
+def magnified(text: str | None, animate: Path | None) -> float | str:
+    """Read by how much deflections are drawn larger."""
+    if text is None:
+        return 1
+    if animate is None:
+        raise ValueError(f"--magnify {text}: it goes with --animate, which draws deflections. Add --animate FILE.")
+    try:
+        found: float | str = text if text == "auto" else float(text)
+        check_magnify(found)
+    except ValueError:
+        raise ValueError(f'--magnify {text}: expected a number above 0, such as 10, or "auto".') from None
+    return found
+
+
+def write(traj: Any, files: dict[str, Path | None], magnify: float | str = 1) -> list[Path]:
     """Write what was asked for; return the paths."""
-    written = []
+    written, more = [], {"animate": {"magnify": magnify}}
     for call, path in files.items():
         if path is not None:
-            getattr(traj, call)(path=path) if call == "plot" else getattr(traj, call)(path)
+            getattr(traj, call)(path=path, **more.get(call, {}))
             written.append(path)
             if call in ("to_csv", "to_parquet") and shown_modes(traj):
                 written.append(beside(path))

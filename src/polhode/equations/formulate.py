@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from polhode.formulations import Terms, denoc, kane, lagrange, poincare, quasicoordinate
+from polhode.formulations import Terms, book, denoc, kane, lagrange, poincare, quasicoordinate
 from polhode.formulations.kane import recombined, suggest_speeds
 from polhode.formulations.projection import projected
 from polhode.formulations.quasicoordinate import find_limbs
@@ -21,6 +21,7 @@ IN_JOINTS: dict[str, Callable[..., Terms]] = {  # of the joints' speeds
     "lagrange": lagrange.terms,
     "denoc": denoc.terms,
     "quasicoordinate": quasicoordinate.terms,
+    "book": book.terms,
 }
 METHODS = (*IN_JOINTS, "kane")
 READABLE = 3  # moving bodies; equations of more, in numbers, are not for reading
@@ -39,7 +40,7 @@ def formulate(
 ) -> Equations:
     """Derive the equations of motion of a model.
 
-    method : "poincare", "denoc", "lagrange", "quasicoordinate" or "kane". None takes "kane"
+    method : "poincare", "denoc", "lagrange", "quasicoordinate", "book" or "kane". None takes "kane"
              where one of the options below is given; "denoc", the fastest, for more than
              three moving bodies, or such as deform, that are all numbers; and "poincare", the most readable,
              for others. "lagrange" starts from the rates of the coordinates, the others from
@@ -110,6 +111,11 @@ def _require_orders(model: Model, method: str) -> None:
                 f'Body {body.name!r}: its sections turn by rotation="linear", which stretches what stands on them; '
                 f'only "book" and "lagrange" have that, found {method!r}. Use rotation="proper".'
             )
+        if body.flexible.rotation == "linear" and not body.flexible.root.still:
+            raise ValueError(
+                f'Body {body.name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found '
+                'some that move there. Use clamped shapes, or rotation="proper".'
+            )
 
 
 def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
@@ -129,7 +135,9 @@ def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:
 
 def _suited(model: Model) -> str:
     """The method that suits a model: by recursion where there is little to read."""
+    bent = [body.flexible for body in model.bodies if body.flexible is not None]
+    if any(flexible.order == "paper" or flexible.rotation == "linear" for flexible in bent):
+        return "book"
     moving = sum(body.joint.nu > 0 for body in model.bodies)
     symbolic = any(free_symbols(body.quantities()) for body in model.bodies)
-    deforming = any(body.flexible is not None for body in model.bodies)
-    return "poincare" if symbolic or (moving <= READABLE and not deforming) else "denoc"
+    return "poincare" if symbolic or (moving <= READABLE and not bent) else "denoc"

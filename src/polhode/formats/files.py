@@ -42,6 +42,7 @@ def load(
     text = _text(path)
     kind = _kind(path, text)
     if kind == "toml":
+        from .npz import arrays_beside
         from .toml import read_toml
 
         if floating:
@@ -50,7 +51,7 @@ def load(
             raise ValueError("passive applies to URDF and MJCF files; in TOML, each joint says it: passive = false.")
         if not actuators:
             raise ValueError("actuators applies to URDF and MJCF files; in TOML, remove the [[actuator]] tables.")
-        return read_toml(text, source=str(path), limits=limits)
+        return read_toml(text, source=str(path), limits=limits, arrays=arrays_beside(path))
     if kind == "mjcf":
         from .mjcf import read_mjcf
 

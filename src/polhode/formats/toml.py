@@ -7,7 +7,7 @@ is still checked and all faults come together.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from polhode.model import (
     Faults,
     Model,
     ModelError,
+    Nodal,
     Relation,
     named,
 )
@@ -33,6 +34,8 @@ from polhode.model.stages import shaft_name
 from polhode.spatial import Inertia
 
 from .toml_elements import element_keys, read_element
+from .toml_flexible import KINDS as FLEXIBLE
+from .toml_flexible import read_flexible
 from .toml_joints import read_joint
 from .toml_switches import read_switch
 from .toml_values import Values, ours, printable
@@ -43,7 +46,7 @@ _TURNED = frozenset({"at", "rpy", "quaternion", "rotation"})
 
 
 _TABLES = {  # array of tables: (required keys, other keys)
-    "body": (("name", "joint", "mass"), {"parent", "com", "inertia", "welded", "rotor", *_TURNED}),
+    "body": (("name", "joint"), {"mass", "parent", "com", "inertia", "welded", "rotor", *FLEXIBLE, *_TURNED}),
     "marker": (("name", "body"), set(_TURNED)),
     "switch": ((), {"at", "when", "direction", "engage", "release"}),
 }
@@ -53,10 +56,13 @@ _TOP = {
 }
 
 
-def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
+def read_toml(
+    text: str, source: str = "", limits: str | None = None, arrays: Callable[[str, str], Nodal] | None = None
+) -> Model:
     """Read a model from TOML text; `source` names the text in messages.
 
     limits : "stop" or "ignore", whatever the text says; None for what it says
+    arrays : finds the flexible body of a file that the text names, for the object that the second word names
     """
     try:
         data = tomllib.loads(text)
@@ -66,7 +72,9 @@ def read_toml(text: str, source: str = "", limits: str | None = None) -> Model:
         raise ModelError([f"not TOML: {error}. {_remedy(str(error))}"], source) from None
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
-    found = _Reader(Faults(source)).model(data)
+    reader = _Reader(Faults(source))
+    reader.arrays = arrays or reader.arrays
+    found = reader.model(data)
     return found if limits is None else replace(found, limits=limits)
 
 
@@ -178,7 +186,7 @@ class _Reader(Values):
             self.names = _Unchecked(self.names)
         for group in ("q", "u"):
             for body in build.bodies:
-                for name in body.joint.coordinates() if group == "q" else body.joint.speeds():
+                for name in body.coordinates if group == "q" else body.speeds:
                     if name in taken:
                         self.faults.add(
                             f"Joint {body.joint.name!r}: its variable {name!r} is also declared in symbols or "
@@ -225,7 +233,13 @@ class _Reader(Values):
         if "joint" in table:
             with self.faults.caught():
                 made = read_joint(table["joint"], self, name)
-        self.complete = self.complete and made is not None
+        flexible = None
+        with self.faults.caught(), ours(what):
+            flexible = read_flexible(table, self, what)
+        deforms = any(key in table for key in FLEXIBLE)
+        if "mass" not in table and not deforms:
+            self.faults.add(f"{what}: mass is missing. Give mass = ...")
+        self.complete = self.complete and made is not None and deforms == (flexible is not None)
         zero = zeros(3)
         welded = table.get("welded")
         build.body(
@@ -237,6 +251,7 @@ class _Reader(Values):
             rotation=self.either(None, self.rotation, table, what),
             com=self.either(zero, self.vector, table.get("com", _ORIGIN), f"{what}: com"),
             inertia=self.either(zero, self.inertia, table.get("inertia", [0, 0, 0]), f"{what}: inertia"),
+            flexible=flexible,
         )
         if self.flag(table, "rotor", what, False):
             build.bodies[-1] = replace(build.bodies[-1], rotor=True)

@@ -8,11 +8,17 @@ from difflib import get_close_matches
 from typing import Any
 
 from polhode.graph import Expr, Matrix, symbol
-from polhode.model import Faults, ModelError, values
+from polhode.model import Faults, ModelError, Nodal, values
 from polhode.model.errors import fault
 from polhode.model.expression import parse
 
 _LARGEST = 1e300  # of a number in a file
+
+
+def _no_files(name: str, what: str) -> Nodal:
+    raise fault(
+        f"{what}: file {name!r}: text alone has no files beside it. Load the model from a file, with load(path)."
+    )
 
 
 class Values:
@@ -20,12 +26,14 @@ class Values:
 
     names   : those that expressions may use
     checked : parts of expressions that were found in order
+    arrays  : finds the flexible body of a file by its name, for the object that `what` names
     """
 
     def __init__(self, faults: Faults, like: Values | None = None) -> None:
         self.faults = faults
         self.names: dict[str, Expr] = {} if like is None else like.names
         self.checked: set[Expr] = set() if like is None else like.checked
+        self.arrays: Callable[[str, str], Nodal] = _no_files if like is None else like.arrays
 
     def keys(self, table: dict[str, Any], what: str, needs: Iterable[str], takes: Collection[str]) -> None:
         """Note keys that are missing or unknown."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
 from polhode.graph.printing import tree_sizes
-from polhode.model import Body, Marker, Model
+from polhode.model import Body, Marker, Model, Nodal
 from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
 from polhode.model.motors import expanded
@@ -18,8 +19,11 @@ from polhode.model.switches import is_condition
 from polhode.spatial import Inertia, Pose
 
 from .expression_text import INFIX, is_plain, restored, write
+from .npz import save_flexible
 from .toml import read_toml
 from .toml_elements import element_table
+from .toml_flexible import KINDS as FLEXIBLE
+from .toml_flexible import flexible_table
 from .toml_joint_writer import joint_table
 from .toml_switches import Condition, switch_table
 
@@ -28,20 +32,28 @@ _WIDTH = 100
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model to a TOML file, for `load`."""
+    """Write a model to a TOML file, for `load`; flexible bodies of arrays to files .npz beside it."""
     path = Path(path)
     if path.suffix.lower() != ".toml":
         raise ValueError(f"{path}: save writes TOML, expected a name that ends in .toml.")
-    path.write_text(write_toml(model), encoding="utf-8", newline="\n")
+    files = _files(model, path.stem)
+    text = write_toml(model, files)
+    for name, made in files.values():
+        save_flexible(made, path.parent / name)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_toml(model: Model) -> str:
+def write_toml(model: Model, files: Mapping[str, tuple[str, Nodal]] | None = None) -> str:
     """Write a model as TOML: read_toml(write_toml(model)) == model.
+
+    files : by body, the name of the file that will hold its arrays, and what that will be
 
     What cannot be written so that it reads back equal is a ModelError.
     """
-    text = _Writer(model).text()
-    again = read_toml(text, f"{model.name} as written")
+    files = files or {}
+    text = _Writer(model, {body: name for body, (name, _) in files.items()}).text()
+    written = dict(files.values())
+    again = read_toml(text, f"{model.name} as written", arrays=lambda name, _: written[name])
     if again != model:
         changed = ", ".join(f.name for f in fields(Model) if getattr(again, f.name) != getattr(model, f.name))
         raise fault(
@@ -50,13 +62,26 @@ def write_toml(model: Model) -> str:
     return text
 
 
+def _files(model: Model, stem: str) -> dict[str, tuple[str, Nodal]]:
+    """A file for each body of arrays: the name of the model's own and the body's, in plain letters."""
+    found: dict[str, tuple[str, Nodal]] = {}
+    for body in model.bodies:
+        if isinstance(body.flexible, Nodal):
+            plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in f"{stem}_{body.name}")
+            taken = {name for name, _ in found.values()}
+            several = [f"{plain}{i or ''}.npz" for i in range(len(taken) + 1)]
+            found[body.name] = next(name for name in several if name not in taken), body.flexible
+    return found
+
+
 class _Writer:
     """Writes one model; large expressions are written in parts that have names."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, files: Mapping[str, str]) -> None:
         self.model = model
+        self.files = files
         markers = [e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p)]
-        bodies = [e for body in model.bodies for e in (*body.quantities(), *_inertia_entries(body.welded))]
+        bodies = [e for body in model.bodies for e in (*_said(body), *_inertia_entries(body.welded))]
         fixed = [*bodies, *markers, *model.gravity]
         moving = model.laws()
         states = [state.name for state in model.states]
@@ -136,7 +161,8 @@ class _Writer:
 
     def _body(self, body: Body) -> dict[str, Any]:
         row: dict[str, Any] = {"name": body.name, "parent": body.parent, **_placed(body.pose)}
-        row |= {"mass": body.mass}
+        if body.flexible is None or body.mass != 0:
+            row["mass"] = body.mass
         if any(e != 0 for e in body.com):
             row["com"] = body.com
         if any(e != 0 for e in body.inertia.entries):
@@ -146,7 +172,7 @@ class _Writer:
         if body.rotor:
             row["rotor"] = True
         row["joint"] = joint_table(body.joint, body.name)
-        return row
+        return row | flexible_table(body.flexible, f"Body {body.name!r}", self.files.get(body.name))
 
     def _marker(self, marker: Marker) -> dict[str, Any]:
         return {"name": marker.name, "body": marker.body, **_placed(marker.pose)}
@@ -154,12 +180,11 @@ class _Writer:
     # text
 
     def _table(self, kind: str, row: dict[str, Any]) -> str:
-        """Write one [[table]]; a joint that does not fit the line has a table of its own."""
-        joint = row.get("joint")
-        if joint is not None and len(self._value(joint)) > _WIDTH:
-            rest = {key: value for key, value in row.items() if key != "joint"}
-            return f"[[{kind}]]\n{self._lines(rest)}\n[{kind}.joint]\n{self._lines(joint)}"
-        return f"[[{kind}]]\n{self._lines(row)}"
+        """Write one [[table]]; a joint or modes that do not fit the line have a table of their own."""
+        own = {key: e for key in ("joint", *FLEXIBLE) if (e := row.get(key)) and len(self._value(e)) > _WIDTH}
+        rest = {key: value for key, value in row.items() if key not in own}
+        parts = [f"\n[{kind}.{key}]\n{self._lines(table)}" for key, table in own.items()]
+        return f"[[{kind}]]\n{self._lines(rest)}" + "".join(parts)
 
     def _lines(self, row: dict[str, Any]) -> str:
         return "\n".join(f"{_key(key)} = {self._long_value(value)}" for key, value in row.items())
@@ -211,6 +236,12 @@ class _Writer:
             return name
         group = next((group for group, names in self.groups.items() if name in names), "p")
         return f"{group}[{name!r}]"
+
+
+def _said(body: Body) -> list[Expr]:
+    """Every expression that the table of a body holds."""
+    modes = [] if body.flexible is None else body.flexible.said()
+    return [*replace(body, flexible=None).quantities(), *modes]
 
 
 def _inertia_entries(inertia: Inertia) -> list[Expr]:

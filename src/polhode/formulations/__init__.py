@@ -4,8 +4,8 @@ Every formulation is a function of `Kinematics`, in the speeds of the joints, th
 `Terms`; `projection` writes these in other speeds. "kane" reads any `Motion`.
 """
 
-from . import denoc, kane, lagrange, poincare, quasicoordinate
+from . import book, denoc, kane, lagrange, poincare, quasicoordinate
 from .kane import suggest_speeds
 from .terms import Terms, sources
 
-__all__ = ["Terms", "denoc", "kane", "lagrange", "poincare", "quasicoordinate", "sources", "suggest_speeds"]
+__all__ = ["Terms", "book", "denoc", "kane", "lagrange", "poincare", "quasicoordinate", "sources", "suggest_speeds"]

@@ -37,16 +37,24 @@ class Terms:
     limbs: tuple[Any, ...] | None = None
 
 
-SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc")}  # one function for two methods
+SHARED = {"mass": ("poincare", "denoc"), "forces": ("poincare", "denoc", "book")}  # one function for several methods
 
 
-def sources(terms: Sequence[str], methods: Sequence[str]) -> list[tuple[str, ...]]:
+DEFORMING = {  # of bodies that deform: momenta and what deforming needs come from `spatial.modal`, for all but "book"
+    "mass": (("poincare", "denoc", "lagrange", "quasicoordinate", "kane"),),
+    "velocity": (("denoc", "quasicoordinate"), ("poincare", "lagrange", "kane")),
+}
+
+
+def sources(terms: Sequence[str], methods: Sequence[str], deforming: bool = False) -> list[tuple[str, ...]]:
     """The methods, those together that have one function for one of the terms: they cannot disagree in it.
 
     What every method reads, and none computes for itself: links, poses, twists, and the laws of forces.
     """
+    groups = [{*SHARED.get(term, ())} for term in terms]
+    groups += [{*group} for term in terms if deforming for group in DEFORMING.get(term, ())]
     found: list[tuple[str, ...]] = []
     for method in methods:
-        others = [g for g in found if any({method, *g} <= {*SHARED.get(term, ())} for term in terms)]
+        others = [g for g in found if any(method in group and group & {*g} for group in groups)]
         found = [g for g in found if g not in others] + [(*(m for g in others for m in g), method)]
     return found

@@ -12,6 +12,8 @@ from polhode.graph import Expr, Matrix, as_expr, diff_along, substitute, symbol,
 from polhode.model import TIME, Model
 from polhode.spatial import Inertia, Pose, Twist
 
+from . import linear
+
 if TYPE_CHECKING:
     from .tree import Kinematics
 
@@ -125,16 +127,21 @@ class Motion(ABC):
     @cached_property
     def kinetic(self) -> Expr:
         """Kinetic energy, the sum over links of V.(M V)/2."""
+        total = linear.kinetic(self) * 2 if linear.is_linear(self.joints) else self._moved()
+        for body in self.model.bodies:
+            for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):
+                total = total + a * self.named_speed(name) ** 2
+        return total / 2
+
+    def _moved(self) -> Expr:
+        """Twice the kinetic energy of the bodies."""
         total = as_expr(0)
         for link, V in zip(self.joints.links, self.V, strict=True):
             if link.modes is not None:
                 total = total + link.modes.body.kinetic(V, self._named(link.modes.rates)) * 2
             elif link.inertia != Inertia.zero():
                 total = total + V.dot(link.inertia @ V)
-        for body in self.model.bodies:
-            for a, name in zip(body.joint.armature, body.joint.speeds(), strict=False):
-                total = total + a * self.named_speed(name) ** 2
-        return total / 2
+        return total
 
     @property
     def mass(self) -> Expr:

@@ -15,6 +15,7 @@ from polhode.model.flexible import Flexible, Station
 from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
+from . import linear
 from .bent import Bent, Modes, bent
 from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration, shares
 from .motion import Motion, require_axes
@@ -194,6 +195,8 @@ class Kinematics(Motion):
     @cached_property
     def first_moment(self) -> Matrix:
         """Mass times centre of mass of everything that moves, in the world."""
+        if linear.is_linear(self):
+            return linear.first_moment(self)
         moments = [(link.inertia.m, link.inertia.h) for link in self.links]
         whole = zeros(3)
         for k in reversed(range(len(moments))):

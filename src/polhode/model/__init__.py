@@ -9,11 +9,15 @@ from .drives import Actuator
 from .elements import Constraint, Element, Force
 from .errors import Faults, ModelError
 from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
+from .frame import Frame
 from .joint import Joint, Limits, Part, compound, joint
 from .keyframes import Keyframe
 from .model import Model
 from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
+from .nodal import Nodal
+from .nodal_input import flexible
+from .reduction import craig_bampton
 from .relief import height_grid
 from .report import Report
 from .states import TIME, State
@@ -40,6 +44,7 @@ __all__ = [
     "Element",
     "Faults",
     "Force",
+    "Frame",
     "Joint",
     "Keyframe",
     "KnifeEdge",
@@ -52,6 +57,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Motor",
+    "Nodal",
     "Part",
     "Potential",
     "Relation",
@@ -66,7 +72,9 @@ __all__ = [
     "at",
     "beam",
     "compound",
+    "craig_bampton",
     "cylindrical",
+    "flexible",
     "free",
     "height_grid",
     "joint",

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, sqrt, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, matrix, vector, zeros
 from polhode.graph.node import Operand
 from polhode.spatial.modal import ModalInertia
 
 from . import beam_reading as read
 from . import values
 from .beam_inertia import integrals
-from .beam_reading import RESISTS
+from .beam_matrices import BENDING, damping, stiffness
 from .ends import exact, held_free, polynomial
 from .errors import fault
 from .flexible import Flexible, Station
-from .sections import Section, positive, proportion, section, times
+from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
-
-BENDING = ("y", "z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class Mode:
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Beam(Flexible):
     """A beam, as `beam` says; its own x is along it, y and z are the axes of its sections.
 
@@ -76,6 +73,9 @@ class Beam(Flexible):
     order: str
     rotation: str
 
+    def __repr__(self) -> str:
+        return f"beam of length {self.length} with modes {', '.join(self.modes)}"
+
     @property
     def modes(self) -> tuple[str, ...]:
         return tuple(f"{kind}{n}" for kind, many in self.counts for n in range(1, many + 1))
@@ -112,80 +112,25 @@ class Beam(Flexible):
 
     @cached_property
     def stiffness(self) -> Matrix:
-        """EI int f'' f'' / L^3 of bending, GJ int f' f' / L of twist, EA int f' f' / L of stretch.
-
-        Reference: [Book, eq. 42 to 45], without their stretch.
-        """
-
-        def block(kind: str, shapes: list[Shape]) -> list[list[Expr]]:
-            rigid, numbers = self._stiffness(kind, shapes)
-            scale = rigid / self.length ** (3 if kind in BENDING else 1)
-            return [[times(scale, e) for e in row] for row in numbers.tolist()]
-
-        return self._blocks(block)
+        """(m, m). Reference: [Book, eq. 42 to 45], with stretch besides."""
+        return stiffness(self)
 
     @cached_property
     def damping(self) -> Matrix:
-        """2 zeta omega of each mode of the beam held as its ends say, and eta K.
-
-        D = 2 M V diag(zeta_k omega_k) V^T M,  K V = M V diag(omega^2),  V^T M V = 1, for each kind of mode; with
-        exact shapes it is diagonal, 2 zeta_k sqrt(K_kk M_kk). M includes the tip mass of the shapes.
-        """
-        ratios = dict(zip(self.modes, self.zeta, strict=True))
-
-        def block(kind: str, shapes: list[Shape]) -> list[list[Expr]]:
-            zeta = [ratios[f"{kind}{n}"] for n in range(1, len(shapes) + 1)]
-            (rigid, K), (heavy, M) = self._stiffness(kind, shapes), self._mass(kind, shapes)
-            scale = 2 * sqrt(rigid * heavy) / (self.length if kind in BENDING else 1)
-            return _damped(zeta, scale, K, M)
-
-        own = self._blocks(block) if any(e != 0 for e in self.zeta) else zeros(len(self.modes), len(self.modes))
-        return own if self.eta == 0 else own + self.stiffness * self.eta
-
-    def _stiffness(self, kind: str, shapes: list[Shape]) -> tuple[Expr, np.ndarray]:
-        """The stiffness of one kind: a scale, without its power of the length, and a matrix of numbers."""
-        given: Section = getattr(self, RESISTS[kind])
-        return given.scale, _products([f.slope.slope if kind in BENDING else f.slope for f in shapes], given)
-
-    def _mass(self, kind: str, shapes: list[Shape]) -> tuple[Expr, np.ndarray]:
-        """The inertia of the modes of one kind alone by the length, with what is at the tip of their shapes."""
-        if kind != "twist":
-            found = _products(shapes, self.mu)
-            if self.ends == "clamped-mass" and kind in BENDING:
-                tips = np.array([float(f(np.array(1.0))) for f in shapes])
-                found = found + self.ratio * product(ONE, weight=self.mu) * np.outer(tips, tips)
-            return self.mu.scale, found
-        polar = [J for J in (self.J_y, self.J_z) if J is not None]
-        if all(J.uniform for J in polar):
-            return sum((J.scale for J in polar), as_expr(0)), _products(shapes, polar[0])
-        numbers = [(J.scale.number, _products(shapes, J)) for J in polar]
-        if any(scale is None for scale, _ in numbers):
-            raise fault(
-                "Beam: J_y and J_z are a symbol and one that varies: expected numbers, so that twist is damped."
-            )
-        return as_expr(1), np.sum([scale * M for scale, M in numbers if scale is not None], axis=0)
-
-    def _blocks(self, block: Callable[[str, list[Shape]], list[list[Expr]]]) -> Matrix:
-        """A matrix of blocks, one for each kind."""
-        many = len(self.modes)
-        found = [[as_expr(0)] * many for _ in range(many)]
-        first = 0
-        for kind, count in self.counts:
-            rows = block(kind, [mode.shape for mode in self.parts[first : first + count]])
-            for i, row in enumerate(rows):
-                found[first + i][first : first + count] = row
-            first += count
-        return matrix(found)
+        """(m, m), of damping ratios and of the material."""
+        return damping(self)
 
     def station(self, p: Matrix, what: str) -> Station:
-        """The section beside a point of the undeformed body."""
+        """The section beside a point of the undeformed body; what is before a clamped end is on the hub, and still."""
         e, L = self.frame.T[0], self.length
         along = e @ (p - self.start)
         part = proportion(along, L)
+        if self.ends != "pinned-pinned" and all(x < -1e-9 for x in samples(along, L)):
+            return replace(self._section(0.0), p=self.start + e * along)  # of the hub, before the clamped end
         if part is None:
             raise fault(
                 f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
-                f"Give it as 0.5*{L}, or both as numbers."
+                f"Give {'numbers' if L.number is not None else f'it as 0.5*{L}, or both as numbers'}."
             )
         if not -1e-9 <= part <= 1 + 1e-9:
             first, last = ("(" + ", ".join(map(str, end)) + ")" for end in (self.start, self.start + e * L))
@@ -207,7 +152,8 @@ class Beam(Flexible):
         Phi: list[Matrix] = []
         Psi: list[Matrix] = []
         for mode in self.parts:
-            value, slope = _clean(float(mode.shape(at))), _clean(float(mode.shape.slope(at)), mode.shape.waves)
+            f, waves = mode.shape, mode.shape.waves
+            value, slope = _clean(float(f(at)), part, waves), _clean(float(f.slope(at)), part, waves**2)
             turn = times(1 / L, slope)
             how: dict[str, tuple[tuple[Operand, ...], tuple[Operand, ...]]] = {
                 "y": ((0, value, 0), (0, 0, turn)),
@@ -234,9 +180,10 @@ class Beam(Flexible):
                 return zeros(3)
             return e * times(-1 / self.length, float(swept(a.shape.slope, b.shape.slope, at)))
 
-        return tuple(tuple(of(a, b) for b in self.parts) for a in self.parts)
+        many = range(len(self.parts))
+        return tuple(tuple(of(self.parts[min(k, l)], self.parts[max(k, l)]) for l in many) for k in many)
 
-    @property
+    @cached_property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
         many = 20 if all(count <= 3 for _, count in self.counts) else 40
         return (tuple(self._section(i / many) for i in range(many + 1)),)
@@ -280,8 +227,8 @@ def beam(
     >>> arm = beam(length=L, mu=m, EI_z=EI, modes=2)
     >>> arm.modes
     ('y1', 'y2')
-    >>> arm.inertia.m, arm.stiffness[0, 0]
-    (L*m, 3.0905908420815478*EI/L**3)
+    >>> arm.inertia.m, arm.stiffness[0, 0]  # doctest: +ELLIPSIS
+    (L*m, 3.09059084208...*EI/L**3)
 
     length, mu  : in m, and the mass per length in kg/m
     EI_z, EI_y  : N m^2; EI_z resists rotation about z, so bending along y, modes y1, y2, ...; EI_y that along z
@@ -297,7 +244,8 @@ def beam(
                   and varying beams; or coefficients of 1, x/L, (x/L)^2, ... of each. The largest displacement of
                   a shape is 1, at the tip where that is free: amplitudes are in m, those of twist in rad
     axis, across, start : the beam's x, "x", "-z" or three numbers, in the axes of the body; its y, unless it is as the
-                  shortest turn from x to the axis leaves it (so a beam along y keeps its z); where its x is 0
+                  shortest turn from x to the axis leaves it (so a beam along y keeps its z); where its x is 0: what
+                  is before a clamped end is a rigid hub
     damping     : damping ratio of the modes, for all, by kind ({"y": 0.01}), or for each
     eta         : s, of the material (Kelvin and Voigt): stress = E (strain + eta strain_rate), D = eta K
     rotary      : whether sections have inertia as they turn in bending (Rayleigh), of J_y and J_z
@@ -322,7 +270,7 @@ def beam(
     if rotary and about_y is None and about_z is None:
         raise fault("Beam: rotary inertia is 0 without J_y and J_z, moments of inertia per length. Give them, or J.")
     along, side = read.axes(axis, across)
-    return Beam(
+    made = Beam(
         length=L,
         mu=line,
         **given,
@@ -330,7 +278,7 @@ def beam(
         J_z=about_z,
         counts=tuple(counts.items()),
         ends=ends,
-        shapes=shapes if isinstance(shapes, str) else tuple(own.items()),
+        shapes=shapes if isinstance(shapes, str) else tuple(own.items()) or "exact",
         tip_mass=read.tip(tip_mass, ends, line, L),
         axis=along,
         across=side,
@@ -341,29 +289,12 @@ def beam(
         order=order,
         rotation=rotation,
     )
+    made.station(zeros(3), "Beam: its joint")  # which must have a section
+    _ = made.damping  # its faults belong here, too
+    return made
 
 
-def _products(shapes: list[Shape], weight: Section) -> np.ndarray:
-    return np.array([[product(f, g, weight=weight) for g in shapes] for f in shapes])
-
-
-def _damped(zeta: list[Expr], scale: Expr, K: np.ndarray, M: np.ndarray) -> list[list[Expr]]:
-    """M V diag(zeta omega) V^T M times a scale."""
-    many = range(len(zeta))
-    L = np.linalg.cholesky(M)
-    if not (M - np.diag(np.diag(M))).any() and not (K - np.diag(np.diag(K))).any():
-        omega, Y = np.sqrt(np.diag(K) / np.diag(M)), L  # Y = M V
-    else:
-        squares, W = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, K).T))
-        omega, Y = np.sqrt(np.maximum(squares, 0)), L @ W
-    parts = [[[omega[n] * Y[i, n] * Y[j, n] for n in many] for j in many] for i in many]
-    return [
-        [sum((times(scale, float(x)) * z for x, z in zip(e, zeta, strict=True)), as_expr(0)) for e in row]
-        for row in parts
-    ]
-
-
-def _clean(x: float, scale: float = 1.0) -> float | int:
-    """A number without the dust of rounding: 0 and 1 are whole."""
+def _clean(x: float, part: float, waves: float) -> float | int:
+    """A value without the dust of rounding at the ends, where 0 and 1 must be so."""
     near = round(x)
-    return near if abs(x - near) <= 4e-16 * max(scale, 1.0) and abs(near) <= 1 else x
+    return near if part in (0.0, 1.0) and abs(near) <= 1 and abs(x - near) <= 1e-14 * waves else x

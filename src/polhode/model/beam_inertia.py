@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, matrix, mirrored, vector, zeros
 from polhode.spatial.modal import ModalInertia
 
 from .sections import Section, times
@@ -52,13 +52,16 @@ def integrals(beam: Beam) -> ModalInertia:
                 own = own + _block(_UNIT[c], np.cross(t, _UNIT[c])) * (_weighed(J, turn) * L * by)
         C1.append(own)
 
-    C2 = [[_pair(beam, parts[k], parts[l], turns[k], turns[l], spread) for l in many] for k in many]
+    C2 = [[zeros(3, 3) for _ in many] for _ in many]
     H2 = [[zeros(3) for _ in many] for _ in many]
     G2 = [[zeros(3, 3) for _ in many] for _ in many]
-    if beam.order == "first":
-        for k in many:
-            for l in many:
+    for k in many:
+        for l in range(k, len(parts)):  # symmetric to the last digit
+            C2[k][l] = _pair(beam, parts[k], parts[l], turns[k], turns[l], spread)
+            C2[l][k] = C2[k][l].T
+            if beam.order == "first":
                 H2[k][l], G2[k][l] = _second(beam, parts[k], parts[l], turns[k], turns[l], spread)
+                H2[l][k], G2[l][k] = H2[k][l], G2[k][l]
     return _placed(beam.frame, beam.start, ModalInertia(
         m=m, h=h, S=S, P=tuple(P), C1=tuple(C1),
         C2=tuple(map(tuple, C2)), H2=tuple(map(tuple, H2)), G2=tuple(map(tuple, G2)),
@@ -113,6 +116,8 @@ def _second(
 
 
 def _weighed(weight: Section, f: Shape, g: Shape = ONE, power: int = 0) -> Expr:
+    if weight.uniform and f is ONE and g is ONE:
+        return weight.scale / (power + 1)
     return times(weight.scale, product(f, g, power, weight))
 
 
@@ -126,17 +131,23 @@ def _placed(R: Matrix, p: Matrix, I: ModalInertia) -> ModalInertia:
     def outer(a: Matrix, b: Matrix) -> Matrix:
         return matrix([[x * y for y in b] for x in a])
 
+    def turned(e: Matrix) -> Matrix:
+        """R e R^T, symmetric to the last digit where e is."""
+        return mirrored(R @ e @ R.T) if e == e.T else R @ e @ R.T
+
+    many = range(len(I.P))
+    C2 = {(k, l): turned(I.C2[k][l]) for k in many for l in many if l >= k}
     h, P = R @ I.h, [R @ e for e in I.P]
     H2 = [[R @ e for e in row] for row in I.H2]
     return ModalInertia(
         m=I.m,
         h=h + p * I.m,
-        S=R @ I.S @ R.T + outer(p, h) + outer(h, p) + outer(p, p) * I.m,
+        S=mirrored(turned(I.S) + outer(p, h) + outer(h, p) + outer(p, p) * I.m),
         P=tuple(P),
-        C1=tuple(R @ e @ R.T + outer(p, a) for e, a in zip(I.C1, P, strict=True)),
-        C2=tuple(tuple(R @ e @ R.T for e in row) for row in I.C2),
+        C1=tuple(turned(e) + outer(p, a) for e, a in zip(I.C1, P, strict=True)),
+        C2=tuple(tuple(C2[k, l] if l >= k else C2[l, k].T for l in many) for k in many),
         H2=tuple(map(tuple, H2)),
         G2=tuple(
-            tuple(R @ e @ R.T + outer(p, a) for e, a in zip(*rows, strict=True)) for rows in zip(I.G2, H2, strict=True)
+            tuple(turned(e) + outer(p, a) for e, a in zip(*rows, strict=True)) for rows in zip(I.G2, H2, strict=True)
         ),
     )

@@ -26,7 +26,9 @@ def choice(value: Any, known: Iterable[str], what: str) -> str:
     """Read one of some words."""
     names = tuple(known)
     if not isinstance(value, str) or value not in names:
-        raise fault(f"{what} is {value!r:.60}, expected {', '.join(map(repr, names))}. {closest(value, names)}")
+        near = closest(value, names)
+        remedy = f" {near}" if near.startswith("Did") else ""
+        raise fault(f"{what} is {value!r:.60}, expected {' or '.join(map(repr, names))}.{remedy}")
     return value
 
 
@@ -131,6 +133,9 @@ def _family(value: Any, kind: str, ends: str) -> Powers:
     found = [_powers(row, f"{what}, number {n},") for n, row in enumerate(rows, 1)]
     made = [Series.of_powers(row) for row in found]
     for n, f in enumerate(made, 1):
+        most = float(abs(f(np.linspace(0, 1, 201))).max())
+        if not 1e-6 < most < 1e6:
+            raise fault(f"{what}, number {n}, has the largest displacement {most:.3g}, expected about 1. Scale it.")
         wrong = violations(f, ends, kind)
         if wrong:
             held = ends if kind in ("y", "z") else "held at x = 0"

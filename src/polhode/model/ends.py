@@ -102,9 +102,7 @@ def scaled(f: Shape) -> Shape:
     most = _largest(f)
     if abs(tip) > 1e-9 * most:
         return f.times(math.copysign(1 / max(most, abs(tip)), tip))
-    x = np.linspace(0, 1, 1 + 40 * math.ceil(f.waves))[1:]
-    first = f(x)[np.argmax(abs(f(x)) > 0.1 * most)]
-    return f.times(math.copysign(1 / most, first))
+    return f.times(math.copysign(1 / most, float(f(np.array(0.025 / f.waves**2)))))
 
 
 def _largest(f: Shape) -> float:

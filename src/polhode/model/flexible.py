@@ -92,6 +92,10 @@ class Flexible(ABC):
     def length(self) -> Expr:
         """The length that deflections are small beside."""
 
+    def said(self) -> list[Expr]:
+        """Every expression that the user gave."""
+        return self.quantities()
+
     def quantities(self) -> list[Expr]:
         """Every constant expression."""
         I = self.inertia

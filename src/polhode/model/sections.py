@@ -69,19 +69,25 @@ def positive(value: Any, what: str) -> Expr:
     return e
 
 
-def proportion(a: Expr, b: Expr) -> float | None:
-    """The number that a/b is, whatever values its symbols have; None where it depends on them."""
+def samples(a: Expr, b: Expr) -> list[float]:
+    """a/b at some values of their symbols, which are taken as positive."""
     draw = random.Random(1)
+    names = sorted(free_symbols([a, b]), key=str)
     found = []
     for _ in range(3):
-        at = {s: draw.uniform(0.5, 1.5) for s in sorted(free_symbols([a, b]), key=str)}
-        above, below = evaluate([a, b], at)
+        above, below = evaluate([a, b], {s: draw.uniform(0.5, 1.5) for s in names})
         found.append(above / below if below else math.nan)
-    near = min(found, key=lambda x: abs(x * 5040 - round(x * 5040))) if all(map(math.isfinite, found)) else math.nan
-    if not max(found) - min(found) <= 1e-12 * max(abs(near), 1e-3):
+    return found
+
+
+def proportion(a: Expr, b: Expr) -> float | None:
+    """The number that a/b is, whatever values its symbols have; None where it depends on them."""
+    found = samples(a, b)
+    middle = sorted(found)[1]
+    if not max(found) - min(found) <= 1e-12 * max(abs(middle), 1e-3):  # nor if it is undefined
         return None
-    simple = round(near * 5040) / 5040  # of halves, thirds, ..., tenths
-    return simple if abs(near - simple) < 1e-14 and free_symbols([a, b]) else near
+    simple = round(middle * 5040) / 5040  # of halves, thirds, ..., tenths
+    return simple if abs(middle - simple) < 1e-12 else middle
 
 
 def times(scale: Expr, x: float) -> Expr:
@@ -114,7 +120,7 @@ def _of_table(value: Any, what: str) -> Section:
 def _of_function(value: Callable[[float], float], what: str) -> Section:
     made = Section(as_expr(1), function=value)
     areas = []
-    for waves in (0.0, 400.0):  # two sets of points
+    for waves in (0.0, 500.0):  # two sets of points
         x, w = nodes(made.breaks, waves)
         try:
             y = made.at(x)
@@ -134,16 +140,15 @@ def _of_function(value: Callable[[float], float], what: str) -> Section:
 
 @lru_cache(maxsize=256)
 def nodes(breaks: tuple[float, ...], waves: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre points and weights on each part of [0, 1], enough for what changes as e^{waves x}."""
-    ends = breaks or (0.0, 1.0)
+    """Gauss-Legendre points and weights on parts of [0, 1], enough for what changes as e^{waves x}."""
     xs, ws = [], []
-    for a, b in pairwise(ends):
-        t, w = _gauss(24 + math.ceil(waves * (b - a) / 2))
-        xs.append(a + (b - a) * (t + 1) / 2)
-        ws.append((b - a) * w / 2)
+    for a, b in pairwise(breaks or (0.0, 1.0)):
+        many = max(1, math.ceil(waves * (b - a) / 30))
+        ends = [a + (b - a) * i / many for i in range(many)] + [b]
+        for low, high in pairwise(ends):
+            xs.append(low + (high - low) * (_POINTS + 1) / 2)
+            ws.append((high - low) * _WEIGHTS / 2)
     return np.concatenate(xs), np.concatenate(ws)
 
 
-@lru_cache(maxsize=64)
-def _gauss(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.polynomial.legendre.leggauss(n)
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(32)  # those of numpy lose digits where they are many

@@ -14,6 +14,7 @@ from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.model.motors import CURRENT
 from polhode.view import FIGURES, FILMS, Curve, Scene, build, figure, for_animation, save
+from polhode.view.bent import check_magnify, magnification
 from polhode.view.timeline import MOST_BANDS
 
 from .events import spans_of
@@ -33,6 +34,8 @@ _QUANTITIES = {
     "N m": "Torques",
     "N": "Forces",
 }
+# and of the modes of bodies that deform, which are small beside them
+_MODAL = {"m": "Deflections", "rad": "Twists", "m/s": "Speeds of deflections", "rad/s": "Speeds of twists"}
 _EFFORT = {"rad/s": "N m", "m/s": "N", "rad": "N m", "m": "N"}
 _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"}
 
@@ -141,6 +144,8 @@ def _owners(traj: Trajectory) -> dict[str, str]:
 def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     """The named curves, or those that a first look needs; coordinates left, speeds right."""
     unit, owner = traj.units, _owners(traj)
+    bodies = traj.dynamics.equations.model.bodies
+    modes = {name for body in bodies for mode in body.modes for name in (mode, f"{mode}_dot")}
     found: dict[str, Curve] = {}
 
     def add(
@@ -159,7 +164,10 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
                 continue  # nothing acts there
             variable = driven.get(name, name)
             other = ("", "Generalised speeds", "Generalised forces")[k]
+            modal = _MODAL.get(unit[variable]) if variable in modes else None
             known = _QUANTITIES.get(unit[name], other) if k < 2 or name in driven else "Controls"
+            if modal is not None:
+                known = modal if k < 2 else "Modal forces"
             quantity = known + (f" of {owner[variable]}" if variable in owner else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
@@ -207,28 +215,44 @@ def _bands(traj: Trajectory, names: Sequence[str] | None) -> dict[str, list[tupl
     return {name: spans[name] for name in named or shown if named or len(spans[name]) > 1}
 
 
-def scene(traj: Trajectory, fps: int | None = None, marks: Sequence[tuple[float, str]] | None = None) -> Scene:
-    """The machine in motion, in frames evenly spaced in time; without a rate, as many as a page should have."""
+def scene(
+    traj: Trajectory,
+    fps: int | None = None,
+    marks: Sequence[tuple[float, str]] | None = None,
+    magnify: float | str = 1,
+) -> Scene:
+    """The machine in motion, in frames evenly spaced in time; without a rate, as many as a page should have.
+
+    Magnified, it is drawn with the amplitudes of all modes multiplied.
+    """
+    check_magnify(magnify)
     dyn, span = traj.dynamics, float(traj.t[-1] - traj.t[0])
     model = dyn.equations.model
-    bodies = [body.name for body in model.merged().bodies]
+    merged = model.merged().bodies
+    bodies = [body.name for body in merged]
+    flexible = [(body, body.flexible) for body in merged if body.flexible is not None]
+    moving = len(bodies) + sum(len(line) for _, shape in flexible for line in shape.lines)
     # as smooth as a screen, slowed down too, and no larger than a page should be
-    most = max(600, 100_000 // max(len(bodies), 1))
+    most = max(600, 100_000 // max(moving, 1))
     frames = int(np.clip(60 * span, 240, most)) if fps is None else round(span * fps) + 1
     t = np.linspace(traj.t[0], traj.t[-1], frames if span else 1)
     q, u = traj.at(t)
-    at = t, q, u, np.zeros((len(t), len(traj.inputs))), traj.beside(t)
-    poses = run(traj, [dyn.equations.pose(name) for name in bodies], *at) if bodies else []
     values = {s: float(e) for s, e in dyn.values.items()}
     values |= dict(zip(map(symbol, dyn.parameters), map(float, traj.parameters), strict=True))
-    words = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
+    places = {body.name: [traj.coordinates.index(name) for name in body.modes] for body, _ in flexible}
+    scale = magnification(magnify, [(shape, q[:, places[body.name]]) for body, shape in flexible], values)
+    at = t, q, u, np.zeros((len(t), len(traj.inputs))), traj.beside(t)
+    poses = run(traj, [dyn.equations.pose(name) for name in bodies], *at) if bodies else []
+    words: dict[str, Any] = {"title": model.name, "note": str(traj.outcome), "alarm": not traj.outcome.finished}
+    words |= {"magnified": scale, "amplitudes": {name: q[:, at] for name, at in places.items()}}
     shown = tuple((e.time, e.short) for e in traj.events[1:]) if marks is None else tuple(marks)
     modes = spans_of(traj.events, float(traj.t[-1]))
     words["bands"] = tuple((name, tuple(pieces)) for name, pieces in _bands(traj, None).items())[:MOST_BANDS]
     return build(model, dict(zip(bodies, poses, strict=True)), values, t, modes, marks=shown, **words)
 
 
-def animate(traj: Trajectory, path: Any, fps: int) -> Path:
+def animate(traj: Trajectory, path: Any, fps: int, magnify: float | str) -> Path:
     """Write a page or a film."""
     target = for_animation(path)
-    return save(scene(traj, fps if target.suffix.lower() in FILMS else None), target, fps)
+    made = scene(traj, fps if target.suffix.lower() in FILMS else None, magnify=magnify)
+    return save(made, target, fps)

@@ -383,21 +383,30 @@ class Trajectory:
             names, path = None, names
         return pictures.plot(self, [str(names)] if isinstance(names, (str, Path)) else names, path)
 
-    def animate(self, path: Any, fps: int = 25) -> Path:
+    def animate(self, path: Any, fps: int = 25, magnify: float | str = 1) -> Path:
         """Write the motion: a page that plays it for .html, a film for .gif and .mp4; return the path.
 
         The page is one file and needs no network. page.html#t=1.5 shows that moment.
 
-        fps : frames a second of a film
+        fps     : frames a second of a film
+        magnify : by how much deflections of flexible bodies are drawn larger than they are, and the picture says so;
+                  "auto" so that they can be seen
         """
-        return pictures.animate(self, path, fps)
+        return pictures.animate(self, path, fps, magnify)
 
-    def scene(self, fps: int | None = None, marks: Sequence[tuple[float, str]] | None = None) -> Scene:
+    def scene(
+        self,
+        fps: int | None = None,
+        marks: Sequence[tuple[float, str]] | None = None,
+        magnify: float | str = 1,
+    ) -> Scene:
         """The machine as shapes fixed to its bodies, with their poses in frames evenly spaced in time.
 
         A notebook plays it; `scene.picture(1.5, "moment.png")` draws a moment.
 
         fps   : frames a second; as many as a page has where it is not given
         marks : (time, text), what happened when; the events of the run where they are not given
+        magnify : by how much deflections of flexible bodies are larger than they are, a number or "auto": the machine
+                with the amplitudes of all modes multiplied, in which loops need not close
         """
-        return pictures.scene(self, fps, marks)
+        return pictures.scene(self, fps, marks, magnify)

@@ -15,6 +15,8 @@ from .film import PALETTE, write_film
 from .scene import Scene
 from .target import PAGES, for_animation
 
+FIELDS = tuple("title note alarm scale size floor marks bands depths parents hosts".split())
+
 
 def save(scene: Scene, path: Any, fps: int = 30) -> Path:
     """Write a scene: a page of its own for .html, a film for .gif and .mp4."""
@@ -32,10 +34,7 @@ def page(scene: Scene) -> str:
     digits = 7 - int(np.floor(np.log10(scene.size)))
     fields = ("kind", "size", "role", "name", "bodies", "when")
     data = {
-        **{
-            name: getattr(scene, name)
-            for name in ("title", "note", "alarm", "size", "floor", "marks", "bands", "depths", "parents")
-        },
+        **{name: getattr(scene, name) for name in FIELDS},
         **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
         **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},
         "parts": [{f: getattr(p, f) for f in fields} | {"points": p.points.round(digits)} for p in scene.parts],

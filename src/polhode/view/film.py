@@ -96,7 +96,8 @@ class _Canvas:
         top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
         say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
         say(12, top, scene.title, va="top", fontsize=11, fontweight="bold")
-        say(right, top, f"{scene.t[i]:.{2 if span >= 1 else 3}f} s", va="top", ha="right")
+        clock = f"{scene.t[i]:.{2 if span >= 1 else 3}f} s"
+        say(right, top, f"{scene.scale}     {clock}" if scene.scale else clock, va="top", ha="right")
         said = fill(scene.newest(scene.t[i]), int(self.width / LETTER), max_lines=2, placeholder=" ...")
         say(12, 12 + self._bands(i), said, color=ACCENT)
 
@@ -177,24 +178,27 @@ class _Canvas:
 
     def _shadow(self, xy: np.ndarray, scale: np.ndarray) -> None:
         for part, at in self.parts:
-            if part.kind in ("rod", "line", "wheel") and part.role != "stand":
-                self.lines([xy[[*at, at[0]]]], part.size[-1] * scale[at].mean(), "#dde2e7", 1)
+            if part.kind in ("rod", "line", "wheel", "tube") and part.role != "stand":
+                around = [*at, at[0]] if part.kind == "wheel" else at
+                self.lines([xy[around]], part.size[-1] * scale[at].mean(), "#dde2e7", 1)
 
     def _parts(self, i: int, xy: np.ndarray, scale: np.ndarray, near: np.ndarray, target: np.ndarray) -> None:
         """All parts, nearer ones above; zorder from 10."""
         scene, nearness = self.scene, 10 + near / self.scene.size
         bars = [-np.inf] * len(scene.bodies)  # of each body: how near its bars are
         for part, at in self.parts:
-            if part.kind == "rod" and part.role == "body":
-                bars[part.bodies[0]] = max(bars[part.bodies[0]], float(nearness[at].mean()))
+            if part.kind in ("rod", "tube") and part.role == "body":
+                host = scene.hosts[part.bodies[0]]
+                bars[host] = max(bars[host], float(nearness[at].mean()))
         for part, at in self.parts:
             if not is_there(part, float(scene.t[i])):
                 continue
-            body, order = part.bodies[0], float(nearness[at].mean())
+            body, order = scene.hosts[part.bodies[0]], float(nearness[at].mean())
             if part.role == "joint":
                 order = max(order, bars[body], bars[scene.parents[body]]) + 0.004
             elif part.kind == "mass":
-                order = max(order, bars[body]) + 0.012
+                behind = bars[body] if np.isfinite(bars[body]) else bars[scene.parents[body]]
+                order = max(order, behind) + 0.012
             if part.kind == "trail":
                 self._trail(i, at[0], part.size[0], target)
             elif part.kind == "patch":
@@ -213,8 +217,10 @@ class _Canvas:
         color, way = self.color(part), xy[-1] - xy[0]
         across = np.array([-way[1], way[0]]) * width / (np.linalg.norm(way) or 1)
         match part.kind:
-            case "rod" | "cylinder":
-                width = max(width, 2.5 if part.kind == "rod" else 4)
+            case "ghost":
+                self.lines([xy], max(width, 1), color, 2.5, alpha=0.7)
+            case "rod" | "cylinder" | "tube":
+                width = max(width, 4 if part.kind == "cylinder" else 2.5)
                 self.lines([xy], width + 2, EDGE, order)
                 self.lines([xy], width, color, order + 1e-6)
             case "sphere" if part.role == "joint":

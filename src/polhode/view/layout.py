@@ -13,8 +13,10 @@ from polhode.graph import Expr, Matrix, as_expr, zeros
 from polhode.model import WORLD, Contact, Joint, Latch, Loop, Model, Rolling, Rope, SpringDamper
 from polhode.model.algebra import twists
 from polhode.model.body import Body
+from polhode.model.flexible import Station
+from polhode.spatial import Pose
 
-from . import ground, switched
+from . import ground, sections, switched
 from .scene import Scene, Shape, Spans, Tie, viewpoint, where
 from .solid import Solid, aimed, numbers, pose, upright
 
@@ -31,6 +33,8 @@ def build(
     values: Mapping[Expr, float],
     t: np.ndarray,
     modes: switched.Modes | None = None,
+    amplitudes: Mapping[str, np.ndarray] | None = None,
+    magnified: float = 1.0,
     **words: Any,
 ) -> Scene:
     """Lay out a model: bodies between their joints, centres of mass, markers.
@@ -38,9 +42,13 @@ def build(
     poses  : (k, 4, 4) of every body that is not welded to another
     values : of the parameters
     modes  : from when to when what comes and goes does what
+    amplitudes : (k, m), of the modes of every body that deforms, with which the poses were computed
+    magnified  : by how much the amplitudes, and with them what stands on such bodies, are drawn larger
     words  : title, note, alarm, marks and bands of the scene
     """
-    return _Layout(model.merged(), poses, values, t).scene(modes or {}, words)
+    layout = _Layout(model.merged(), poses, values, t)
+    sections.join(layout, amplitudes or {}, magnified)
+    return layout.scene(modes or {}, {**words, "magnified": magnified if layout.lines else 1.0})
 
 
 class _Layout:
@@ -54,6 +62,7 @@ class _Layout:
         self.names = (WORLD, *(body.name for body in model.bodies))
         self.index = {name: k for k, name in enumerate(self.names)}
         self.parents = (0, *(self.index[body.parent] for body in model.bodies))
+        self.hosts = tuple(range(len(self.names)))
         still = np.broadcast_to(np.eye(4), (len(t), 4, 4))
         self.poses = np.stack([still, *(poses[name] for name in self.names[1:])], axis=1)
         self.solids = {body.name: Solid(body, values) for body in model.bodies}
@@ -62,20 +71,25 @@ class _Layout:
         self.size = self.thick = 1.0  # of the machine; the measure of how thick its parts are drawn
         self.alone = False  # one body without bars or wheels
         self.bars: Mapping[str, Sequence[np.ndarray]] = {}
+        # of bodies that deform: their lines, the stations that carry something, and the frames of those that move
+        self.lines: dict[str, tuple[tuple[Station, ...], ...]] = {}
+        self.stations: dict[tuple[str, Matrix], Station] = {}
+        self.sections: dict[tuple[str, Station], int] = {}
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:
         return numbers(part, self.values)
 
     def frame(self, name: str) -> tuple[int, np.ndarray]:
-        """The body of a marker or body, and its pose in it."""
-        body, X = self.model.frame(name)
-        return self.index[body], self.numbers(X.matrix())
+        """The body of a marker or body, or the section of one that deforms, and its pose in it."""
+        return sections.place(self, *self.model.frame(name))
 
-    def join(self, name: str, poses: np.ndarray) -> int:
-        """Have a frame that moves, (k, 4, 4), as if it were a body; its index."""
-        self.names, self.parents = (*self.names, name), (*self.parents, 0)
-        self.poses = np.concatenate([self.poses, poses[:, None]], axis=1)
-        return len(self.names) - 1
+    def join(self, names: Sequence[str], poses: np.ndarray, host: int | None = None) -> int:
+        """Have frames that move, (k, n, 4, 4), as if they were bodies, or as parts of one; the index of the first."""
+        first, more = len(self.names), len(names)
+        self.names, self.parents = (*self.names, *names), (*self.parents, *[host or 0] * more)
+        self.hosts += tuple(range(first, first + more)) if host is None else (host,) * more
+        self.poses = np.concatenate([self.poses, poses], axis=1)
+        return first
 
     def reach(self, name: str) -> np.ndarray:
         """The farthest end of the bars of a body."""
@@ -116,8 +130,10 @@ class _Layout:
             self.add("marker", *self.frame(marker.name), role="quiet", name=marker.name)
         seconds = float(np.clip(0.15 * (self.t[-1] - self.t[0]), 0.3, 2.0))
         for name in list(tips)[-TIPS:]:
-            tip = tips[name]
-            self.add("trail", self.index[name], pose(np.zeros(3) if tip is None else tip), seconds, role="accent")
+            tip, frame = tips[name], self.index[name]
+            if name in self.lines:
+                frame, tip = sections.point(self, name, sections.tip(self, name))
+            self.add("trail", frame, pose(np.zeros(3) if tip is None else tip), seconds, role="accent")
         U = upright(self.numbers(self.model.gravity))
         switched.draw(self, modes, U)
         ground.draw(self)
@@ -133,6 +149,7 @@ class _Layout:
             t=self.t,
             bodies=self.names,
             parents=self.parents,
+            hosts=self.hosts,
             poses=self.poses,
             shapes=tuple(self.shapes),
             ties=tuple(self.ties),
@@ -148,15 +165,21 @@ class _Layout:
 
     def _ends(self, name: str, tip: np.ndarray | None) -> list[np.ndarray]:
         """Where bars go from a body's origin: to what it carries, to what is tied to it, to its tip."""
-        ends = [self.numbers(child.pose.p) for child in self.bodies if child.parent == name]
-        ends += [self.frame(marker)[1][:3, 3] for marker in self._tied(name, Loop, SpringDamper, Rope, Latch)]
-        feet = [c.marker for c in ground.contacts(self.model)]
-        ends += [X[:3, 3] for k, X in map(self.frame, feet) if self.names[k] == name]
+        ends = [self.numbers(X.p) for X in self._carries(name)]
+        if name in self.lines:
+            tip = self.numbers(sections.tip(self, name).p)
         found = [np.zeros(3)]
         for p in [*ends, *([] if tip is None else [tip])]:
             if all(_apart(p, other) for other in found):
                 found.append(p)
         return found[1:]
+
+    def _carries(self, name: str) -> list[Pose]:
+        """Where on a body others are, or are tied to it, or it touches the ground."""
+        feet = [c.marker for c in ground.contacts(self.model)]
+        on = [*self._tied(name, Loop, SpringDamper, Rope, Latch), *feet]
+        frames = [X for body, X in map(self.model.frame, on) if body == name]
+        return [*(child.pose for child in self.bodies if child.parent == name), *frames]
 
     def _tied(self, name: str, *kinds: type) -> list[str]:
         """The markers of a body that are ends of loops or springs."""
@@ -175,7 +198,8 @@ class _Layout:
         """The extent of the machine at a typical moment; of its way, where it is a point."""
         places = [(self.index[name], np.zeros(3)) for name in bars]
         places += [(self.index[name], end) for name, ends in bars.items() for end in ends]
-        places += [(self.index[b.parent], self.numbers(b.pose.p)) for b in self.bodies if _slides(b.joint) < 2]
+        bases = [sections.place(self, b.parent, b.pose) for b in self.bodies if _slides(b.joint) < 2]
+        places += [(k, X[:3, 3]) for k, X in bases]
         places += [(k, X[:3, 3]) for part in _between(self.model) for k, X in map(self.frame, part.ends)]
         self._wheels()
         self.alone = len(bars) == 1 and not any(bars.values()) and not self.shapes
@@ -224,19 +248,22 @@ class _Layout:
 
     def _skeleton(self, body: Body, ends: Iterable[np.ndarray]) -> None:
         """Bars, the way that the body slid, and its joint: a piece of the axis of a hinge, or a ball."""
-        k, base, origin = self.index[body.name], self.numbers(body.pose.p), np.zeros(3)
-        for end in ends:
-            self.rod(k, origin, end, 0.026 * self.thick)
-        slides, hinge, parent = _slides(body.joint), _hinge(body.joint), self.index[body.parent]
+        if body.flexible is not None:
+            sections.draw(self, body, self._carries(body.name))
+        for end in ends if body.flexible is None else ():
+            self.rod(self.index[body.name], np.zeros(3), end, 0.026 * self.thick)
+        slides, hinge = _slides(body.joint), _hinge(body.joint)
+        (parent, X_PJ), (k, X_BJ) = sections.place(self, body.parent, body.pose), sections.root(self, body)
+        base, origin = X_PJ[:3, 3], X_BJ[:3, 3]
         X_P, X_B = self.poses[:, parent], self.poses[:, k]
-        if slides < 2 and _apart(X_P[:, :3, :3] @ base + X_P[:, :3, 3], X_B[:, :3, 3]):
+        if slides < 2 and _apart(X_P[:, :3, :3] @ base + X_P[:, :3, 3], X_B[:, :3, :3] @ origin + X_B[:, :3, 3]):
             self.tie("rail", (parent, base), (k, origin))
         if hinge is not None:
             w, v = map(self.numbers, hinge)
-            X = pose(np.cross(w, v) / (w @ w), aimed(w))
+            X = X_BJ @ pose(np.cross(w, v) / (w @ w), aimed(w))
             self.add("cylinder", k, X, 0.06 * self.thick, 0.034 * self.thick, role="joint")
         elif body.joint.nu > 1 and not slides:
-            self.add("sphere", k, pose(origin), 0.017 * self.thick, role="joint")
+            self.add("sphere", k, X_BJ, 0.017 * self.thick, role="joint")
 
     def _solids(self, bars: Mapping[str, Sequence[np.ndarray]]) -> None:
         """Centres of mass; and boxes for bodies whose bars would not show how they turn."""
@@ -254,7 +281,7 @@ class _Layout:
                 edges = solid.edges(math.inf if self.alone else (1.0 if carried >= 3 else BULK) * self.size)
                 if edges is None:
                     continue
-                if carried >= FRAME:
+                if carried >= FRAME and body.flexible is None:
                     self._plate(k, bars[name], edges)
                 elif not self._rotor(body, solid, float(edges.max())):
                     self.add("box", k, pose(solid.com, solid.axes), *edges)

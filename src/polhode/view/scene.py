@@ -16,7 +16,7 @@ from polhode.model.errors import closest
 SIZES = {  # how many numbers the size of each kind has
     **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
     **{"mass": 1, "mount": 1, "pin": 1, "marker": 0, "trail": 1},
-    **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2, "patch": 0},
+    **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2, "patch": 0, "tube": 1, "ghost": 1},
 }
 CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
 CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
@@ -77,7 +77,8 @@ class Tie:
     """Something between points of bodies, mostly of two.
 
     kind   : "spring" and "line" (width), "rail", dashed, "arrow" (width), "rope" (length, width), which sags;
-             "patch", a piece of the ground with its corners
+             "patch", a piece of the ground with its corners; "tube" (width), a bar that bends, through its points,
+             and "ghost" (width), a faint line where it would be straight
     bodies : of its ends; points : (n, 3), each in its body
     when   : from when to when it is there; None for always
     """
@@ -118,12 +119,14 @@ class Scene:
 
     t       : (k,), evenly spaced
     bodies  : names, the world first; parents : what carries each, by its place, the world itself
+    hosts   : the body that each is a part of, by its place: of sections of bodies that deform; its own for others
     poses   : X_WB, (k, n, 4, 4)
     upright : (3, 3), turns the world so that z is up; view, floor and points are seen after it
     size    : a length that is typical of the machine; floor : the height of the ground
     marks   : (time, text), what happened when
     bands   : (name, ((start, end, word), ...)), what was in which mode from when to when
     alarm   : whether the note is bad news
+    magnified : by how much deflections are larger than they are
     """
 
     t: np.ndarray
@@ -141,6 +144,8 @@ class Scene:
     alarm: bool = False
     marks: tuple[tuple[float, str], ...] = ()
     bands: tuple[tuple[str, tuple[tuple[float, float, str], ...]], ...] = ()
+    magnified: float = 1.0
+    hosts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         expected = (len(self.t), len(self.bodies), 4, 4)
@@ -149,6 +154,12 @@ class Scene:
         for array in (self.t, self.poses, self.upright):
             array.flags.writeable = False
         object.__setattr__(self, "marks", tuple(sorted(self.marks)))
+        object.__setattr__(self, "hosts", self.hosts or tuple(range(len(self.bodies))))
+
+    @property
+    def scale(self) -> str:
+        """What has to be said of deflections that are not drawn as they are."""
+        return "" if self.magnified == 1 else f"deflections \u00d7 {self.magnified:.6g}"
 
     @property
     def parts(self) -> tuple[Shape | Tie, ...]:
@@ -162,8 +173,9 @@ class Scene:
         The first bodies of trees that stand side by side are told apart: each is counted from the one before.
         """
         found, trees = [-1], 0
-        for parent in self.parents[1:]:
-            found.append(found[parent] + 1 if parent else trees)
+        for k, parent in enumerate(self.parents[1:], start=1):
+            own = found[parent] + 1 if parent else trees
+            found.append(own if self.hosts[k] == k else found[self.hosts[k]])
             trees += parent == 0
         return tuple(found)
 
@@ -193,6 +205,7 @@ class Scene:
             self,
             bodies=(*self.bodies, name),
             parents=(*self.parents, index),
+            hosts=(*self.hosts, len(self.bodies)),
             poses=np.concatenate([self.poses, tip], axis=1),
             ties=(*self.ties, replace(tie, name=name)),
         )

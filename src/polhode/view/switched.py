@@ -15,6 +15,7 @@ from polhode.graph import zeros
 from polhode.model import Brake, Clutch, Contact, KnifeEdge, Latch, Lock, Rope, Stop
 from polhode.model.algebra import twists
 
+from . import sections
 from .scene import Spans
 from .solid import aimed, pose
 
@@ -53,8 +54,7 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
                 continue  # a motor that drives is nothing special
             for body in layout.bodies:
                 if body.joint.name in names or set(body.joint.speeds()) & set(names):
-                    at = layout.index[body.name], pose(np.zeros(3))
-                    layout.add("pin", *at, 0.024 * layout.thick, role="accent", when=acts)
+                    layout.add("pin", *sections.root(layout, body), 0.024 * layout.thick, role="accent", when=acts)
     for ground, Y, places in grounds.values():
         _ground(layout, ground, Y, np.concatenate(places))
 
@@ -89,7 +89,7 @@ def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray, grounds: G
         lowest = centre + radius * way
     foot = np.tile(np.eye(4), (len(layout.t), 1, 1))
     foot[:, :3, :3], foot[:, :3, 3] = X_WG[:, :3, :3], lowest
-    k = layout.join(f"foot of {c.name}", foot)
+    k = layout.join([f"foot of {c.name}"], foot[:, None])
     layout.add("pin", k, np.eye(4), 0.016 * layout.thick, role="accent", when=acts)
     if c.relief is None and (ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9):
         feet = np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3])
@@ -109,7 +109,7 @@ def _stop(layout: _Layout, c: Stop, acts: Spans) -> None:
     for body in layout.model.bodies:
         if c.coordinate not in body.joint.coordinates() or body.joint.nu != 1:
             continue
-        k, parent, X = layout.index[body.name], layout.index[body.parent], layout.numbers(body.pose.matrix())
+        parent, X = sections.place(layout, body.parent, body.pose)
         (h,) = twists(body.joint.parts[0].H)
         slides = h.w == zeros(3)
         axis = layout.numbers(h.v if slides else h.w)
@@ -127,7 +127,7 @@ def _stop(layout: _Layout, c: Stop, acts: Spans) -> None:
                     turned = X @ pose(np.zeros(3), _turn(axis, value))
                     ends = (turned @ [*(0.5 * end), 1])[:3], (turned @ [*(0.75 * end), 1])[:3]
                     layout.rod(parent, *ends, 0.02 * layout.thick, role="stand")
-        layout.add("pin", k, pose(np.zeros(3)), 0.02 * layout.thick, role="accent", when=acts)
+        layout.add("pin", *sections.root(layout, body), 0.02 * layout.thick, role="accent", when=acts)
 
 
 def _turn(axis: np.ndarray, angle: float) -> np.ndarray:

@@ -49,9 +49,9 @@ def test_published_machines_agree_in_everything(name):
 
 def test_sources_are_counted_and_shown():
     found = ph.check(four_bar(), states=1)
-    assert [len(found.sources[name]) for name in ("M", "c", "Q", "accelerations", "pose", "J")] == [4, 5, 4, 4, 1, 1]
+    assert [len(found.sources[name]) for name in ("M", "c", "Q", "accelerations", "pose", "J")] == [5, 6, 4, 4, 1, 1]
     row = next(line for line in str(found).splitlines() if line.startswith("M "))
-    assert row.split()[-1] == "4"
+    assert row.split()[-1] == "5"
     two = ph.check(four_bar(), states=1, methods=["denoc", "poincare"])
     assert two.sources["M"] == [("denoc", "poincare")]
 
@@ -72,7 +72,7 @@ def test_speeds_that_are_no_rates_are_brought_together():
 def test_quaternions_leave_lagrange_out_and_say_so():
     found = ph.check(pendulum(quaternion=True), states=2)
     assert found.agree
-    assert found.methods == ("poincare", "denoc", "quasicoordinate", "kane")
+    assert found.methods == ("poincare", "denoc", "quasicoordinate", "book", "kane")
     assert "4 coordinates and 3 speeds" in found.left_out["lagrange"]
     assert "lagrange: left out." in str(found)
 
@@ -218,7 +218,7 @@ def test_the_command_prints_a_table_and_a_verdict(file):
     assert done.returncode == 0, done.stderr
     assert "gamma" in done.stdout
     assert "Accelerations are those of the bare tree" in done.stdout
-    assert "poincare, lagrange, denoc, quasicoordinate and kane agree" in done.stdout
+    assert "poincare, lagrange, denoc, quasicoordinate, book and kane agree" in done.stdout
 
 
 def test_the_command_gives_advice_for_the_shell():

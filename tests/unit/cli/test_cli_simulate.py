@@ -3,13 +3,18 @@
 import csv
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import polhode as ph
+from polhode.cli.simulation import magnified, write
 from polhode.cli.wording import for_shell
+from tests.motions import still
 
 UR5 = Path(__file__).parents[3] / "examples/ur5.urdf"
 SLIDER = """
@@ -100,6 +105,9 @@ def test_a_force_law(slider):
         (("--guess", "q.c=1"), "--guess: there is no variable 'q.c'"),
         (("--animate", "run.avi"), "ends in .html"),
         (("--animate", "nowhere/run.html"), "no folder 'nowhere'"),
+        (("--magnify", "10"), "--magnify 10: it goes with --animate, which draws deflections. Add --animate FILE."),
+        (("--animate", "run.html", "--magnify", "big"), "--magnify big: expected a number above 0, such as 10, or"),
+        (("--animate", "run.html", "--magnify", "0"), "--magnify 0: expected a number above 0"),
         (("--plot", "nowhere/run.png"), "no folder 'nowhere'"),
         (("--plot", "run.bmp"), "ends in .png"),
         (("--csv", "nowhere/run.csv"), "no folder 'nowhere'"),
@@ -131,6 +139,16 @@ def test_reactions_on_request(slider, tmp_path):
     table = tmp_path / "out.csv"
     assert run(slider, "--t", 0.1, "--reacting", "--longest", 0.01, "--csv", table).returncode == 0
     assert "reaction slide.off y" in next(csv.reader(table.open()))
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, ""), ("auto", "\u00d7 50"), ("7", "\u00d7 7")])
+def test_deflections_are_magnified_as_asked(text, said, tmp_path):
+    make, path = ph.Builder("arm"), tmp_path / "run.html"
+    make.body("arm", joint=ph.revolute("z"), flexible=ph.beam(length=1, mu=1, EI_z=9, modes=1))
+    traj = still(make.build(), np.array([[0.0, 0.0015], [0.2, 0.0]]), np.array([0.0, 1.0]))
+    assert write(traj, {"animate": path, "plot": None}, magnified(text, path)) == [path]
+    (scale,) = re.findall('"scale":"(.*?)"', path.read_text(encoding="utf-8"))
+    assert json.loads(f'"{scale}"') == (f"deflections {said}" if said else "")
 
 
 def test_a_film_without_its_program_is_refused_first(slider, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ ELBOW = ph.revolute("y", damping=0.3, stiffness=2, friction=0.1, friction_speed=
 # what is read by all: the tree with its poses and twists, and the laws of forces
 READ = {
     "motion.py": {"X_W", "frame", "pose", "velocity", "require_axes", "named_speed", "z", "z_dot"},
-    "tree.py": {"joints", "motion", "section", "poses", "V", "carried", "ancestors", "pulled", "q_dot"},
+    "tree.py": {"joints", "motion", "poses", "V", "carried", "ancestors", "pulled", "q_dot", "section"},
     "loads.py": {"elastic_energy", "speed_forces"},
 }
 
@@ -92,6 +92,8 @@ def test_what_is_read_by_all_is_read_by_two(calls):
 
 def test_sources_of_several_terms():
     assert sources(["velocity", "gravity"], METHODS) == [(m,) for m in METHODS]
-    together = [("lagrange",), ("poincare", "denoc"), ("quasicoordinate",), ("kane",)]
+    together = [("lagrange",), ("poincare", "denoc"), ("quasicoordinate",), ("book",), ("kane",)]
     assert sources(["mass", "velocity"], METHODS) == together
     assert sources(["forces"], ["kane", "denoc"]) == [("kane",), ("denoc",)]
+    deforming = sources(["velocity"], ["poincare", "denoc", "kane", "quasicoordinate"], deforming=True)
+    assert deforming == [("poincare", "kane"), ("denoc", "quasicoordinate")]
