@@ -26,6 +26,7 @@ from polhode.spatial.rotation import turned
 from polhode.spatial.vectors import combine
 
 from .denoc_elements import convective_matrix
+from .passive import passive
 from .terms import Terms
 
 SHORT = 40  # speeds; up to here both ways to the accelerations are counted
@@ -40,7 +41,7 @@ def terms(kin: Kinematics) -> Terms:
         velocity=partial(_velocity, light),
         gravity=partial(_gravity, light),
         forces=partial(applied_forces, kin),
-        convective=partial(convective_matrix, kin, partial(_velocity, light)),
+        convective=partial(_convective, kin, light),
         inverse=partial(inverse_dynamics, light),
         forward=partial(forward_dynamics, light),
     )
@@ -48,6 +49,13 @@ def terms(kin: Kinematics) -> Terms:
 
 def _velocity(kin: Kinematics) -> Matrix:
     return inverse_dynamics(kin, zeros(len(kin.u)), gravity=False)
+
+
+def _convective(kin: Kinematics, light: Kinematics) -> Matrix:
+    """C by elements; with bodies that deform, which have none, from the velocity terms."""
+    if any(link.modes is not None for link in kin.links):
+        return passive(kin, mass_matrix(light), _velocity(light))
+    return convective_matrix(kin)
 
 
 def _gravity(kin: Kinematics) -> Matrix:

@@ -8,11 +8,10 @@ Reference: [SahaGoel, sections 2 and 3].
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from polhode.graph import Expr, Matrix, cross, identity, jacobian, matrix, tidy, vector, zeros
+from polhode.graph import Expr, Matrix, cross, identity, matrix, tidy, vector, zeros
 from polhode.kinematics import Kinematics
 from polhode.model import Body
 from polhode.model.errors import closest
@@ -170,15 +169,12 @@ def inertia_matrix(kin: Kinematics) -> Matrix:
     return matrix(found) if n else zeros(0, 0)
 
 
-def convective_matrix(kin: Kinematics, velocity: Callable[[], Matrix] | None = None) -> Matrix:
+def convective_matrix(kin: Kinematics) -> Matrix:
     """C by elements, (nu, nu), with C u the velocity terms and M_dot - 2 C skew.
 
     M_dot - 2 C = T_dot^T M T - T^T M T_dot - T^T (W M + M W) T: three skew matrices.
-    Reference: [SahaGoel, eq. 20, 21]. With bodies that deform there are no such elements: C is then half the slopes of
-    the velocity terms that are given, and M_dot - 2 C is not skew.
+    Reference: [SahaGoel, eq. 20, 21].
     """
-    if any(link.modes is not None for link in kin.links) and velocity is not None:
-        return jacobian(velocity(), kin.u) / 2
     _require_rigid(kin)
     parts = Elements(kin)
     n = len(kin.u)

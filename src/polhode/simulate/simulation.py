@@ -252,7 +252,7 @@ class Simulation(Driver):
     def _warn_of_states(self, t0: float, x0: np.ndarray, before: int) -> None:
         """Warn where angles were in their singular position since then, or a body bent too far."""
         t, x, steps = np.array([t0]), x0[None], self._now.accepted - before
-        if steps > MANY or self._deforms:
+        if steps > MANY or (steps and self._deforms):
             t, x = self._recording.states()
             t, x = t[t >= t0], x[t >= t0]
         if near := angles_near(self.dynamics, self._values, t, x[:, self._q], steps):

@@ -21,7 +21,6 @@ from polhode.graph import (
     cross,
     gradient,
     identity,
-    jacobian,
     matrix,
     maximum,
     mirrored,
@@ -36,6 +35,7 @@ from polhode.kinematics.touch import touch_of
 from polhode.model import WORLD, CompliantContact, CompliantRope, CompliantStop, MarkerWrench, SpringDamper
 from polhode.spatial.rotation import skew
 
+from ..passive import passive
 from ..terms import Terms
 from .chain import Columns, Member, full, gathered, members, none, section
 from .deforming import Deforming
@@ -110,11 +110,11 @@ class Limbed:
         """C with C u the velocity terms and M_dot - 2 C skew, (nu, nu).
 
         C = Phi^T m (Phi T)_dot + T^T (I* T_dot - (I* omega)~ T), of the rows of T and Phi T. With bodies that deform
-        it is half the slopes of the velocity terms, and M_dot - 2 C is not skew.
+        it is made of the velocity terms.
         """
         n = len(self.kin.u)
         if self.deforming:
-            return jacobian(self.velocity(), self.kin.u) / 2
+            return passive(self.kin, self.mass(), self.velocity())
         C = zeros(n, n)
         for body, share in self.shares():
             turns, center = full(body.turns, n), full(body.center, n)
