@@ -9,7 +9,7 @@ from polhode.kinematics import reduced
 from polhode.model.grow import HOLONOMIC, grow
 from tests.mechanics import At, close, random_state
 
-OTHERS = ("denoc", "kane", "quasicoordinate")
+OTHERS = ("denoc", "kane", "quasicoordinate", "book")
 
 
 def tree(seed, forces=True, many=None, **options):
