@@ -242,7 +242,7 @@ def test_recursions_take_operations_that_grow_linearly():
         both = inverse_dynamics(kin, given), articulated(kin, given)
         counts.append([sum(op_counts(part.entries).values()) for part in both])
     each = np.diff(counts, axis=0) / np.array([[2], [4], [8]])
-    assert each[2] == pytest.approx(each[1], rel=1e-3)
+    assert each[2] == pytest.approx(each[1], rel=5e-3)
     assert each[1] == pytest.approx(each[0], rel=0.01)
     assert (each[2] < [720, 2000]).all()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polhode.graph import zeros
+
 from .algebra import twists
 from .body import Body
 from .checks import unphysical
@@ -47,6 +49,12 @@ def report_on(model: Model) -> Report:
                 "Give the body inertia or the joint an armature."
                 for speed in _idle(body)
             ]
+    findings += [
+        f"Body {body.name!r}: its first end turns in its joint, so its own mass and inertia turn with the line between its "
+        "ends. Make a hub that turns with the end a body of its own on the joint, and weld this one to it."
+        for body in merged
+        if body.flexible is not None and not body.flexible.root.still and _has_hub(body)
+    ]
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
@@ -80,6 +88,11 @@ def state_of(c: Constraint) -> str:
     if not c.active:
         return "released"
     return "engaged where it closes" if c.law == "unilateral" else "engaged"
+
+
+def _has_hub(body: Body) -> bool:
+    """Whether something of a rigid part turns with it."""
+    return (body.mass != 0 and body.com != zeros(3)) or body.inertia != zeros(3, 3)
 
 
 def _idle(body: Body) -> list[str]:
