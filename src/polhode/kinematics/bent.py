@@ -52,6 +52,10 @@ class Bent:
     H: tuple[Twist, ...]
     bend: Twist
 
+    def beside(self, rest: Pose) -> Bent:
+        """The motion of a frame that is fixed to the section."""
+        return Bent(X=self.X @ rest, H=tuple(rest.back(h) for h in self.H), bend=rest.back(self.bend))
+
     def inverse(self) -> Bent:
         """The motion of the body's frame as seen from the section."""
         return Bent(
@@ -76,6 +80,11 @@ def bent(station: Station, d: tuple[Expr, ...], rates: tuple[Expr, ...]) -> Bent
     for h, rate in zip(H, rates, strict=True):
         w, v = w + h.w * rate, v + h.v * rate
     return Bent(X=Pose(R, p), H=H, bend=Twist(turning, R.T @ drawn - cross(w, v)))
+
+
+def seen_from_joint(root: Station, d: tuple[Expr, ...], rates: tuple[Expr, ...]) -> Bent:
+    """The motion of a body's frame as seen from its joint, which holds a section and is where the frame is at rest."""
+    return bent(root, d, rates).beside(Pose.at(-root.p)).inverse()
 
 
 def _turned(Psi: Matrix, d: Matrix, rates: Matrix) -> tuple[Matrix, list[Matrix], Matrix]:

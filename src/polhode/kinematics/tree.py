@@ -16,7 +16,7 @@ from polhode.spatial import Inertia, Pose, Twist
 from polhode.spatial.vectors import combine
 
 from . import linear
-from .bent import Bent, Modes, bent
+from .bent import Bent, Modes, bent, seen_from_joint
 from .joint import block_diagonal, joint_map, kinematic_matrix, part_configuration, shares
 from .motion import Motion, require_axes
 
@@ -313,7 +313,7 @@ class _Layout:
             )
             parent, base = len(self.links) - 1, Pose.identity()
         if held and modes is not None and root is not None:
-            seen = bent(root, modes.d, modes.rates).inverse()
+            seen = seen_from_joint(root, modes.d, modes.rates)
             self.links.append(_section(parent, modes, replace(seen, X=base @ seen.X), modes.body.inertia, modes))
         elif not parts:
             inertia = total if modes is None else modes.body.inertia

@@ -32,7 +32,8 @@ class Station:
     @property
     def still(self) -> bool:
         """Whether no mode moves it."""
-        return not any(e != 0 for e in (*self.Phi.entries, *self.Psi.entries))
+        shortened = [e for row in self.g for g in row for e in g.entries]
+        return not any(e != 0 for e in (*self.Phi.entries, *self.Psi.entries, *shortened))
 
 
 class Flexible(ABC):

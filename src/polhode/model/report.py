@@ -50,8 +50,8 @@ def report_on(model: Model) -> Report:
                 for speed in _idle(body)
             ]
     findings += [
-        f"Body {body.name!r}: its first end turns in its joint, so its own mass and inertia turn with the line between its "
-        "ends. Make a hub that turns with the end a body of its own on the joint, and weld this one to it."
+        f"Body {body.name!r}: its first end turns in its joint, so its own mass and inertia turn with the line between "
+        "its ends. Make a hub that turns with the end a body of its own on the joint, and weld this one to it."
         for body in merged
         if body.flexible is not None and not body.flexible.root.still and _has_hub(body)
     ]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from polhode.graph import Expr, Matrix, as_expr, cross, matrix, symbol, vector, zeros
 from polhode.kinematics import Kinematics, configuration, joint_map
-from polhode.kinematics.bent import Modes, bent
+from polhode.kinematics.bent import Modes, bent, seen_from_joint
 from polhode.model import WORLD, ModelError
 from polhode.model.body import Body
 from polhode.spatial import Inertia, Pose
@@ -156,7 +156,7 @@ def members(kin: Kinematics) -> tuple[Member, ...]:
             continue
         own = _member(kin, body.name, before, X, H, at, body.total, zeros(3))
         assert modes is not None
-        seen = bent(body.flexible.root, modes.d, modes.rates).inverse()
+        seen = seen_from_joint(body.flexible.root, modes.d, modes.rates)
         if not body.flexible.root.still:  # its frame moves in its joint
             H = matrix([h.vector() for h in seen.H]).T
             own = _member(kin, body.name, replace(own, section=True), seen.X, H, modes.at, body.total, zeros(3))
