@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polhode.spatial import Twist
+
 from .algebra import twists
 from .body import Body
 from .checks import unphysical
@@ -38,15 +40,12 @@ def report_on(model: Model) -> Report:
     findings = list(model.notes)
     if model.literal:
         findings += [f for f in unphysical(model.bodies) if f not in findings]
-    merged = model.merged().bodies
-    parents = {body.parent for body in merged}
-    for body in merged:
-        if body.name not in parents:
-            findings += [
-                f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
-                "Give the body inertia or the joint an armature."
-                for speed in _idle(body)
-            ]
+    for body, speeds in idle(model):
+        findings += [
+            f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
+            "Give the body inertia or the joint an armature."
+            for speed in speeds
+        ]
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
@@ -82,10 +81,23 @@ def state_of(c: Constraint) -> str:
     return "engaged where it closes" if c.law == "unilateral" else "engaged"
 
 
+def idle(model: Model) -> list[tuple[Body, list[str]]]:
+    """The outermost bodies with speeds that move nothing with inertia where they are not deformed."""
+    bodies = model.merged().bodies
+    parents = {body.parent for body in bodies}
+    return [(body, found) for body in bodies if body.name not in parents and (found := _idle(body))]
+
+
 def _idle(body: Body) -> list[str]:
-    """Speeds of the outermost part of a joint that move nothing with inertia."""
+    """Speeds of the outermost part of a joint that move nothing with inertia, beyond rounding."""
     if not body.joint.parts:
         return []
     part, inertia = body.joint.parts[0], body.undeformed
+    largest = max((abs(e.number) for e in inertia.matrix().entries if e.number is not None), default=0)
+
+    def still(h: Twist) -> bool:
+        x = h.dot(inertia @ h).number
+        return x is not None and abs(x) <= 1e-14 * largest * max(abs(e.number or 1) for e in h.vector()) ** 2
+
     found = zip(body.joint.speeds(), twists(part.H), body.joint.armature, strict=False)
-    return [speed for speed, h, a in found if a == 0 and h.dot(inertia @ h) == 0]
+    return [speed for speed, h, a in found if a == 0 and still(h)]
