@@ -6,7 +6,7 @@ BIN := .venv/bin
 .PHONY: demo test test-all bench check format kernels clean
 
 demo: .venv/installed
-	@for f in examples/0*.py; do $(BIN)/python $$f || exit 1; done
+	@for f in examples/[0-9]*.py; do $(BIN)/python $$f || exit 1; done
 
 test: .venv/test .venv/robots .venv/compilers
 	$(BIN)/python -m pytest -n auto

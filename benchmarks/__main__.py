@@ -1,4 +1,4 @@
-"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, walk, bend."""
+"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, first, flexible, robots, simulation, switching, walking
+from . import chains, constrained, derivation, first, flexible, robots, simulation, switching, vehicle, walking
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -35,6 +35,7 @@ PARTS = [
         "switching",
         "walking",
         "flexible",
+        "vehicle",
     )
 ]
 console = Console(width=120)
@@ -188,6 +189,8 @@ def main() -> None:
         walking.table(console)
     if options.only in (None, "flexible"):
         flexible.table(console)
+    if options.only in (None, "vehicle"):
+        vehicle.table(console)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 It takes the nodes of a mesh, their masses and the displacements of modes there. A beam's axis at the points of
 Lobatto's rule, with their weights as masses, gives every integral of the inertia exactly; the stiffness is that of the
 modes themselves. Displacements are linear in the amplitudes, so this is Polhode's order "full". Gravity acts on the
-nodes: its own load of gravity on such a body (1.13) acts where the centre of mass would be without deflection.
+nodes: its own load of gravity on such a body (1.13) acts where the centre of mass would be without deflection. Three
+angles turn the frame, enough for what moves in a plane; in space its equations with them (1.13) are not right.
 
 Reference: A. Zwoelfer, J. Gerstmayr, The nodal-based floating frame of reference formulation with modal reduction,
 Acta Mechanica 232 (2021) 835-851.
@@ -16,27 +17,13 @@ import exudyn.itemInterface as ei  # noqa: N813 - as its examples have it
 import numpy as np
 from exudyn.FEM import FEMinterface, ObjectFFRFreducedOrderInterface
 from exudyn.utilities import CreateSymbolicUserFunction
-from numpy.polynomial import Polynomial
-from numpy.polynomial.legendre import Legendre
 from scipy.sparse import diags
 
 from tests.beam_machines import History
+from tests.beam_shapes import lobatto, shapes
 
 POINTS = 12
 ASIDE = 0.05  # of the length: where nodes without mass tell how the section at the tip turns
-
-
-def lobatto(n):
-    """Places and weights of Lobatto's rule on 0 to 1: exact up to degree 2 n - 3."""
-    P = Legendre.basis(n - 1)
-    x = np.concatenate([[-1.0], np.sort(P.deriv().roots().real), [1.0]])
-    return (x + 1) / 2, 1 / (n * (n - 1) * P(x) ** 2)
-
-
-def shapes(modes):
-    """x^2 times Legendre's polynomials of 2 x - 1: clamped at 0, free at 1."""
-    to = Polynomial([-1, 2])
-    return [Polynomial([0, 0, 1]) * Legendre.basis(k).convert(kind=Polynomial)(to) for k in range(modes)]
 
 
 class Body:

@@ -1,8 +1,9 @@
 """Lagrange's equations of clouds of points by numbers: energies summed over points, derivatives by complex steps."""
 
 import numpy as np
-from flexible_clouds import GRAVITY
 from scipy.linalg import expm
+
+from tests.flexible_clouds import GRAVITY
 
 TINY = 1e-30
 

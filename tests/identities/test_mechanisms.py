@@ -135,6 +135,20 @@ def test_poincare_and_denoc_agree(seed, kinds, forces):
 
 
 @some
+@given(seeds, any_joints, st.booleans())
+def test_book_and_poincare(seed, kinds, forces):
+    """Of rigid trees, for which the transformations of links are constant. Q is one function."""
+    at = formulated(seed, kinds, forces=forces)
+    book = ph.formulate(grow(seed, kinds, forces=forces), method="book")
+    M, c = at(at.eq.M), at(at.eq.c)
+    assert close(at(book.M), M)
+    assert close(at(book.c), c)
+    assert close(at(book.C) @ at.u, at(at.eq.velocity_terms))
+    udot = np.random.default_rng(seed).normal(size=len(at.u))
+    assert close(at(book.terms.inverse(ph.vector(udot.tolist()))), M @ udot + c)
+
+
+@some
 @given(seeds, any_joints)
 def test_m_dot_minus_2c_is_skew(seed, kinds):
     """By the methods that say so, also with armatures on speeds whose axes do not commute."""

@@ -177,16 +177,25 @@ class Nodal(Flexible):
 
     @cached_property
     def lines(self) -> tuple[tuple[Station, ...], ...]:
-        """Chains of edges; shorter or every second, third, ... where they are too many for a picture."""
+        """Chains of edges; shorter or every second, third, ... where they are too many for a picture.
+
+        Without edges spokes from the joint to the nodes that move most.
+        """
+        if not self.edges:
+            far = dict.fromkeys(np.linalg.norm(self.shapes, axis=1).argmax(axis=0).tolist())
+            return tuple((self.root, self._drawn(i)) for i in far)
         chains = _chains(self.edges)
         while sum(map(len, chains)) > DRAWN and any(len(chain) > 2 for chain in chains):
             chains = [chain if len(chain) < 3 else [*chain[:-1:2], chain[-1]] for chain in chains]
         every = -(-sum(map(len, chains)) // DRAWN)
-        known = np.where(np.isfinite(self.rotations), self.rotations, 0.0)
-        bent = [None] * len(self.nodes) if self.second is None else self.second
         drawn = chains[:: max(every, 1)]
-        at = {i: self._station(self.nodes[i], self.shapes[i], known[i], bent[i]) for chain in drawn for i in chain}
+        at = {i: self._drawn(i) for chain in drawn for i in chain}
         return tuple(tuple(at[i] for i in chain) for chain in drawn)
+
+    def _drawn(self, i: int) -> Station:
+        """A node in a picture, where its rotation need not be known."""
+        known = np.where(np.isfinite(self.rotations[i]), self.rotations[i], 0.0)
+        return self._station(self.nodes[i], self.shapes[i], known, None if self.second is None else self.second[i])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Nodal):

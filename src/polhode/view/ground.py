@@ -42,7 +42,7 @@ def draw(layout: _Layout) -> None:
         if c.shape != "point" or (isinstance(c, Contact) and c.relief is None):
             continue
         (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
-        X_GM = np.linalg.inv(layout.poses[:, ground] @ Y) @ layout.poses[:, body] @ X
+        X_GM = np.linalg.inv(layout.true[:, ground] @ Y) @ layout.true[:, body] @ X
         place = X_GM[:, :3, 3]
         heights = np.zeros(len(place))
         if c.relief is not None:

@@ -65,6 +65,7 @@ class _Layout:
         self.hosts = tuple(range(len(self.names)))
         still = np.broadcast_to(np.eye(4), (len(t), 4, 4))
         self.poses = np.stack([still, *(poses[name] for name in self.names[1:])], axis=1)
+        self.true = self.poses  # as they are, where those that are drawn are magnified
         self.solids = {body.name: Solid(body, values) for body in model.bodies}
         self.shapes: list[Shape] = []
         self.ties: list[Tie] = []

@@ -48,6 +48,7 @@ def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) ->
         made, d = Sections(stations, layout.values), amplitudes[body.name]
         both = made.poses(d), made.poses(scale * d)
         local |= {(body.name, station): (both[0][:, i], both[1][:, i]) for i, station in enumerate(stations)}
+    true = [layout.poses]
     if scale != 1:
         layout.poses = _magnified(layout, local)
     for body in bent:
@@ -57,6 +58,8 @@ def join(layout: _Layout, amplitudes: Mapping[str, np.ndarray], scale: float) ->
         X = np.stack([layout.poses[:, k] @ local[body.name, s][1] for s in moving], axis=1)
         first = layout.join([f"{body.name} section {i}" for i in range(len(moving))], X, k)
         layout.sections |= {(body.name, station): first + i for i, station in enumerate(moving)}
+        true.append(np.stack([true[0][:, k] @ local[body.name, s][0] for s in moving], axis=1))
+    layout.true = np.concatenate(true, axis=1)
 
 
 def _magnified(layout: _Layout, local: Mapping[tuple[str, Station], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -113,7 +116,8 @@ def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
         frames, places = zip(*(point(layout, body.name, station) for station in line), strict=True)
         made = Tie(kind="tube", bodies=frames, points=np.array(places), size=(width,), role="body")
         layout.ties.append(made)
-        _ticks(layout, body.name, line, straight, 2.2 * width)
+        if len(lines) == 1 and not _bent(straight):
+            _ticks(layout, body.name, line, straight, 2.2 * width)
     for X in carried:
         frame, Y = place(layout, body.name, X)
         station = layout.stations[body.name, X.p]
@@ -123,13 +127,9 @@ def draw(layout: _Layout, body: Body, carried: list[Pose]) -> None:
 
 
 def _ticks(layout: _Layout, name: str, line: tuple[Station, ...], straight: np.ndarray, wide: float) -> None:
-    """Short bars across a line that twists, which a line alone would not show."""
+    """Draw short bars across a straight line that twists, which it would not show alone."""
     along = straight[-1] - straight[0]
-    if not along.any():
-        return
-    along = along / np.linalg.norm(along)
-    twists = [np.abs(along @ layout.numbers(station.Psi)).max(initial=0) > 0 for station in line]
-    if not any(twists):
+    if not any((np.abs(along @ layout.numbers(station.Psi)) > 0).any() for station in line):
         return
     across = aimed(along)[:, 1] * wide
     for i in np.unique(np.linspace(0, len(line) - 1, TICKS).round().astype(int)):

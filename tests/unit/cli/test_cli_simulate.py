@@ -8,13 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import polhode as ph
-from polhode.cli.simulation import magnified, write
 from polhode.cli.wording import for_shell
-from tests.motions import still
 
 UR5 = Path(__file__).parents[3] / "examples/ur5.urdf"
 SLIDER = """
@@ -141,13 +137,28 @@ def test_reactions_on_request(slider, tmp_path):
     assert "reaction slide.off y" in next(csv.reader(table.open()))
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, ""), ("auto", "\u00d7 50"), ("7", "\u00d7 7")])
-def test_deflections_are_magnified_as_asked(text, said, tmp_path):
-    make, path = ph.Builder("arm"), tmp_path / "run.html"
-    make.body("arm", joint=ph.revolute("z"), flexible=ph.beam(length=1, mu=1, EI_z=9, modes=1))
-    traj = still(make.build(), np.array([[0.0, 0.0015], [0.2, 0.0]]), np.array([0.0, 1.0]))
-    assert write(traj, {"animate": path, "plot": None}, magnified(text, path)) == [path]
-    (scale,) = re.findall('"scale":"(.*?)"', path.read_text(encoding="utf-8"))
+ARM = """
+name = "arm"
+[[body]]
+name = "arm"
+joint = { type = "revolute", axis = "y" }
+[body.beam]
+length = 1.0
+mu = 1.0
+EI_y = 200.0
+modes = { z = 1 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [((), ""), (("--magnify", "auto"), "\u00d7 50"), (("--magnify", 7), "\u00d7 7")]
+)
+def test_deflections_are_magnified_as_asked(options, said, tmp_path):
+    path, page = tmp_path / "arm.toml", tmp_path / "run.html"
+    path.write_text(ARM)
+    done = run(path, "--t", 0.05, "--set", "arm_z1=0.0015", "--animate", page, *options)
+    assert done.returncode == 0, done.stderr
+    (scale,) = re.findall('"scale":"(.*?)"', page.read_text(encoding="utf-8"))
     assert json.loads(f'"{scale}"') == (f"deflections {said}" if said else "")
 
 

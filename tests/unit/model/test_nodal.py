@@ -177,6 +177,7 @@ def test_geometric_stiffness_is_the_second_order():
 def test_lines_are_chains_and_bounded():
     arm = bar(edges=[(i, i + 1) for i in range(N - 1)])
     assert [len(line) for line in arm.lines] == [N]
+    assert [[tuple(map(float, s.p.entries)) for s in line] for line in bar().lines] == [[(0, 0, 0), (2, 0, 0)]]
     many = bar(edges=[(i, j) for i in range(N) for j in range(i)])
     assert 10 < sum(map(len, many.lines)) <= 500
 

@@ -126,6 +126,44 @@ def test_a_picture_says_the_magnification_where_it_is_not_1():
     assert "deflections" not in texts(traj.scene(fps=1).picture(0))
 
 
+@pytest.mark.parametrize("factor", [1, 3])
+def test_frames_are_drawn_by_their_lines(factor):
+    """A square of beams, which is a closed line, on a post: every corner where the dynamics put it, no bars across."""
+    corners = {"post": (0, 0, 0), "a": (0, 0, 1), "b": (1, 0, 1), "c": (1, 1, 1), "d": (0, 1, 1)}
+    frame = ph.Frame(corners)
+    for one, other in ("post", "a"), ("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"):
+        frame.beam(one, other, EA=7e4, EI_y=60, EI_z=50, GJ=45, mu=0.3)
+    make = ph.Builder("table")
+    make.body("table", joint=ph.weld(), flexible=frame.flexible(root="post", modes=3, order="full"))
+    for name, p in corners.items():
+        make.marker(name, body="table", at=p)
+    traj = still(make.build(), np.array([[0.02, -0.03, 0.01]]), np.zeros(1))
+    scene = traj.scene(magnify=factor)
+    lines = [at(scene, tube) for tube in of(scene, "tube")]
+    for name in corners:
+        p = scene.upright @ traj.dynamics.pose(name)(factor * traj.q[0])[:3, 3]
+        assert min(np.linalg.norm(line - p, axis=1).min() for line in lines) < 1e-12
+    edges = {frozenset(map(tuple, straight.points[[0, 1]].round(6).tolist())) for straight in of(scene, "ghost")}
+    assert len(edges) == len(lines)
+    assert not of(scene, "rod", role="body")
+
+
+def test_parameters_that_are_symbols_have_their_values():
+    L, b = ph.symbols("L b")
+    make = ph.Builder("arm", gravity=(0, 0, 0))
+    beam = ph.beam(length=L, mu=2, EI_z=5, EI_y=5, modes=1)
+    make.body("arm", joint=ph.free(quaternion=True), flexible=beam)
+    make.body("load", parent="arm", joint=ph.weld(), at=(L / 2, b, 0), mass=1)
+    model = make.build()
+    q = np.array([[*model.neutral()[:-2], 0.05, -0.08]])
+    traj = still(model, q, np.zeros(1), L=3.0, b=0.2)
+    scene = traj.scene(magnify=2)
+    expected = traj.dynamics.pose("load")(q[0] + [*np.zeros(7), 0.05, -0.08])
+    np.testing.assert_allclose(scene.poses[0, scene.bodies.index("load")], expected, atol=1e-12)
+    ends = at(scene, of(scene, "tube")[0])[[0, -1]]
+    np.testing.assert_allclose(np.linalg.norm(np.diff(ends, axis=0)), 3, rtol=0.01)
+
+
 # loops and joints that turn with the modes
 
 
@@ -170,6 +208,21 @@ def test_a_joint_in_the_middle_of_a_beam_stays_where_it_is(factor):
     bent = np.linalg.norm(np.diff(tube[[0, PARTS // 2, PARTS]], n=2, axis=0))
     shapes = np.array([[float(e) for e in plank.station(vector([x, 0, 0]), "").Phi[2]] for x in (-1, 0, 1)])
     np.testing.assert_allclose(bent, factor * abs(np.diff(shapes @ d, n=2)[0]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("factor", [1, 20])
+def test_what_touches_is_told_by_the_true_shape(factor):
+    """A foot on ground that yields: it presses while the tip is down as it is, not as it is drawn."""
+    make = ph.Builder("diving board")
+    board = ph.beam(length=1, mu=1, EI_y=9, modes=1)
+    make.body("board", joint=ph.weld(), at=(0, 0, 0.01), flexible=board)
+    make.marker("foot", body="board", at=(1, 0, 0))
+    make.contact("foot", stiffness=1e4)
+    d = np.array([[0.0], [-0.005], [-0.02], [-0.02], [0.0]])
+    scene = still(make.build(), d, np.arange(5.0)).scene(fps=1, magnify=factor)
+    (pin,) = of(scene, "pin")
+    assert pin.when == ((2.0, 3.0),)
+    np.testing.assert_allclose(at(scene, pin, 1)[0, 2], 0.01 - factor * 0.005, atol=1e-12)
 
 
 # the number

@@ -38,8 +38,8 @@ class Frame:
     X        : its place in the parent, the blocks of A_j or E_j; R is no rotation where rotations are linear
     H        : its twists by unit speeds in its own axes; none where rotations are linear
     bend     : the rate of H u where the speeds are constant
-    swept    : the twists of all beyond by these speeds, in its own axes, where they are not H: a displacement has those of
-               the turn after it with its own, and the turn none
+    swept    : the twists of all beyond by these speeds, in its own axes, where they are not H: a displacement has
+               those of the turn after it with its own, and the turn none
     turns    : where rotations are linear, the slopes of R by the speeds instead
     at       : places of its speeds among all
     speeds   : along H
