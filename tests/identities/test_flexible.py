@@ -127,6 +127,16 @@ def test_markers_on_beams_move_as_their_poses_change(seed):
         assert close(at(at.eq.jacobian(marker)) @ at.u, V)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_loops_are_the_changes_of_what_they_close(seed):
+    """psi = d phi/dt = J u, gamma = dJ/dt u, of a point and a distance on bodies that deform."""
+    at = at_random(tree(seed, loops=True), seed)
+    rows = at.eq.constraints
+    assert close(at(rows.psi), at.rate(rows.phi))
+    assert close(at(rows.J) @ at.u, at(rows.psi))
+    assert close(at(rows.gamma), at.rate(rows.psi))
+
+
 @pytest.mark.parametrize("method", ["denoc", "quasicoordinate"])
 @pytest.mark.parametrize("seed", range(4))
 def test_m_dot_minus_2c_is_skew(seed, method):
