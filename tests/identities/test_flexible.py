@@ -10,7 +10,7 @@ from polhode.compile import compile
 from polhode.formulations.denoc import articulated, inverse_dynamics
 from polhode.graph import as_expr, evaluate, gradient, op_counts
 from polhode.kinematics import derive, reduced
-from polhode.model.grow import HOLONOMIC, grow
+from polhode.model.grow import HOLONOMIC, REDUNDANT, grow
 from tests.mechanics import At, close, random_state
 
 OTHERS = ("denoc", "kane", "quasicoordinate", "book")
@@ -86,6 +86,26 @@ def test_all_formulations_agree_on_many_trees_of_beams(seed):
     same_equations(seed)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_beams_on_quaternions_and_skates(seed):
+    """Joints with more coordinates than speeds, for which there are no Lagrange equations."""
+    draw = np.random.default_rng(seed)
+    kinds = [str(draw.choice(sorted(part))) for part in (REDUNDANT, HOLONOMIC, REDUNDANT)[: 2 + seed % 2]]
+    model = grow(seed, kinds, forces=True, flexible=0.6)
+    at = at_random(model, seed)
+    for method in OTHERS:
+        eq = ph.formulate(model, method, embed=False)
+        other = At(eq, at.q, at.u)
+        for part in ("M", "velocity_terms", "gravity", "Q"):
+            assert close(other(getattr(eq, part)), at(getattr(at.eq, part)), 1e-9)
+
+
+def test_elimination_does_not_ask_far_from_small_deflections():
+    """At amplitudes of 10 the power series of rotations lose all digits: what is symmetric is not compared there."""
+    at = at_random(grow(15, 3, flexible=0.6), 15, "denoc")
+    assert close(at(articulated(at.eq.kinematics, at.eq.Q)), at.udot(), 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_energy_changes_by_the_power_of_what_acts(seed):
     """d(T + U)/dt = u.tau + power of what has no potential, with the stiffness of beams inside U."""
@@ -105,6 +125,16 @@ def test_markers_on_beams_move_as_their_poses_change(seed):
         V = np.array([turn[2, 1], turn[0, 2], turn[1, 0], *X_dot[:3, 3]])
         assert close(at(at.eq.velocity(marker)), V)
         assert close(at(at.eq.jacobian(marker)) @ at.u, V)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_loops_are_the_changes_of_what_they_close(seed):
+    """psi = d phi/dt = J u, gamma = dJ/dt u, of a point and a distance on bodies that deform."""
+    at = at_random(tree(seed, loops=True), seed)
+    rows = at.eq.constraints
+    assert close(at(rows.psi), at.rate(rows.phi))
+    assert close(at(rows.J) @ at.u, at(rows.psi))
+    assert close(at(rows.gamma), at.rate(rows.psi))
 
 
 @pytest.mark.parametrize("method", ["denoc", "quasicoordinate"])
@@ -242,8 +272,8 @@ def test_recursions_take_operations_that_grow_linearly():
         both = inverse_dynamics(kin, given), articulated(kin, given)
         counts.append([sum(op_counts(part.entries).values()) for part in both])
     each = np.diff(counts, axis=0) / np.array([[2], [4], [8]])
-    assert each[2] == pytest.approx(each[1], rel=5e-3)
-    assert each[1] == pytest.approx(each[0], rel=0.01)
+    assert each[2] == pytest.approx(each[1], rel=0.01)
+    assert each[1] == pytest.approx(each[0], rel=0.03)
     assert (each[2] < [720, 2000]).all()
 
 

@@ -11,6 +11,7 @@ from polhode.compile.targets import TARGETS
 from polhode.graph import Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest, listed
+from polhode.model.report import idle
 
 from .inputs import fresh, inputs
 from .later import later
@@ -255,20 +256,31 @@ def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> M
 
     beside : (nu, nu), nothing where it is None; diagonal where the speeds are those of the joints
     """
+    if beside is None and (found := _straight(eq)):
+        raise _undetermined(eq, found)
     try:
         if eq.terms.forward is None:
             return solve(eq.M if beside is None else eq.M + beside, eq.Q + tau - eq.c)
         more = None if beside is None else vector([beside[i, i] for i in range(len(eq.u))])
         return eq.terms.forward(eq.Q + tau, more)
     except ZeroDivisionError:
-        idle = [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]
-        if idle:
-            raise ValueError(
-                f"Model {eq.model.name!r}: nothing with inertia moves with {listed(idle)}, so its acceleration is not "
-                "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
-            ) from None
+        if found := [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]:
+            raise _undetermined(eq, found) from None
         raise ValueError(
             f"Model {eq.model.name!r}: its inertia matrix is singular, so the accelerations are not determined. "
             "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "
             "or leave one of them out."
         ) from None
+
+
+def _straight(eq: Equations) -> list[str]:
+    """Speeds that turn beams about their own lines: M depends on how they bend, and is singular where they do not."""
+    names = {str(u.value) for u in eq.u}
+    return [s for body, speeds in idle(eq.model) if body.flexible is not None for s in speeds if s in names]
+
+
+def _undetermined(eq: Equations, speeds: list[str]) -> ValueError:
+    return ValueError(
+        f"Model {eq.model.name!r}: nothing with inertia moves with {listed(speeds)}, so its acceleration is not "
+        "determined. Give the bodies it carries mass or inertia, its joint an armature, or weld it."
+    )

@@ -188,6 +188,15 @@ def unphysical(bodies: Iterable[Body]) -> list[str]:
     return found
 
 
+def _resisting(body: Body) -> list[tuple[str, float | None]]:
+    """What must be above 0 of a body that deforms, None where it is no number yet."""
+    if body.flexible is None:
+        return []
+    resists, flexible = body.flexible.stiffness, body.flexible
+    stiff = [(f"the stiffness of its mode {mode!r}", resists[k, k].number) for k, mode in enumerate(flexible.modes)]
+    return [("the length", flexible.length.number), ("the mass", flexible.inertia.m.number), *stiff]
+
+
 def check_inertias(model: Model, faults: Faults) -> None:
     """Note masses below 0, and inertias that no body can have unless they are to be taken as they are."""
     for body in model.bodies:
@@ -197,3 +206,6 @@ def check_inertias(model: Model, faults: Faults) -> None:
         elif not model.literal and not body.rotor:
             for text in unphysical([body]):
                 faults.add(text)
+        for what, x in _resisting(body):
+            if x is not None and x <= 0:
+                faults.add(f"Body {body.name!r}: {what} is {x:.6g} where its parameters have values, expected above 0.")

@@ -86,8 +86,8 @@ def grow(
 
     >>> grow(1, ["free", "revolute", "revolute"]).nu
     8
-    >>> grow(1, ["free", "revolute", "revolute"], flexible=0.5).body("b3").modes
-    ('b3_y1', 'b3_z1', 'b3_stretch1')
+    >>> grow(1, ["free", "revolute", "revolute"], flexible=0.5).body("b2").modes
+    ('b2_z1', 'b2_twist1')
     """
     draw, bend = random.Random(seed), random.Random(f"bent {seed}")  # rigid ones stay as they are
     names = [draw.choice(sorted(HOLONOMIC)) for _ in range(kinds)] if isinstance(kinds, int) else list(kinds)

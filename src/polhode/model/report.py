@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polhode.graph import zeros
+from polhode.spatial import Inertia, Twist
 
 from .algebra import twists
 from .body import Body
@@ -40,21 +40,18 @@ def report_on(model: Model) -> Report:
     findings = list(model.notes)
     if model.literal:
         findings += [f for f in unphysical(model.bodies) if f not in findings]
-    merged = model.merged().bodies
-    parents = {body.parent for body in merged}
-    for body in merged:
-        if body.name not in parents:
-            findings += [
-                f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
-                "Give the body inertia or the joint an armature."
-                for speed in _idle(body)
-            ]
-    findings += [
-        f"Body {body.name!r}: its first end turns in its joint, so its own mass and inertia turn with the line between "
-        "its ends. Make a hub that turns with the end a body of its own on the joint, and weld this one to it."
-        for body in merged
-        if body.flexible is not None and not body.flexible.root.still and _has_hub(body)
-    ]
+    for body, speeds in idle(model):
+        findings += [
+            f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "
+            "Give the body inertia or the joint an armature."
+            for speed in speeds
+        ]
+    for body in model.bodies:
+        if body.flexible is not None and not body.flexible.root.still and body.total != Inertia.zero():
+            findings.append(
+                f"Body {body.name!r}: its mass= and inertia= move with its undeformed line, and its joint turns with "
+                "the end that its modes turn. A hub that turns with the joint is a body of its own, welded to that end."
+            )
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
@@ -90,15 +87,23 @@ def state_of(c: Constraint) -> str:
     return "engaged where it closes" if c.law == "unilateral" else "engaged"
 
 
-def _has_hub(body: Body) -> bool:
-    """Whether something of a rigid part turns with it."""
-    return (body.mass != 0 and body.com != zeros(3)) or body.inertia != zeros(3, 3)
+def idle(model: Model) -> list[tuple[Body, list[str]]]:
+    """The outermost bodies with speeds that move nothing with inertia where they are not deformed."""
+    bodies = model.merged().bodies
+    parents = {body.parent for body in bodies}
+    return [(body, found) for body in bodies if body.name not in parents and (found := _idle(body))]
 
 
 def _idle(body: Body) -> list[str]:
-    """Speeds of the outermost part of a joint that move nothing with inertia."""
+    """Speeds of the outermost part of a joint that move nothing with inertia, beyond rounding."""
     if not body.joint.parts:
         return []
     part, inertia = body.joint.parts[0], body.undeformed
+    largest = max((abs(e.number) for e in inertia.matrix().entries if e.number is not None), default=0)
+
+    def still(h: Twist) -> bool:
+        x = h.dot(inertia @ h).number
+        return x is not None and abs(x) <= 1e-14 * largest * max(abs(e.number or 1) for e in h.vector()) ** 2
+
     found = zip(body.joint.speeds(), twists(part.H), body.joint.armature, strict=False)
-    return [speed for speed, h, a in found if a == 0 and h.dot(inertia @ h) == 0]
+    return [speed for speed, h, a in found if a == 0 and still(h)]

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import polhode as ph
+from polhode.analyze.quantities import drawn
 from polhode.cli.main import app, main
 from polhode.equations.formulate import IN_JOINTS, METHODS, WAYS
 from polhode.model.grow import grow
@@ -272,3 +273,44 @@ def test_the_command_fails_where_methods_disagree(file, monkeypatch):
     assert "denoc differs from poincare by 1.0e-06 in M" in found.output
     data = json.loads(runner.invoke(app, ["check", str(file), "--json"]).output)
     assert data["agree"] is False
+
+
+def bent_arm():
+    """Beams of some millimetres with a symbol for their length, and a quaternion after the modes."""
+    L = ph.symbol("L")
+    build = ph.Builder("bent")
+    build.body("root", joint=ph.revolute("y"), mass=1, flexible=ph.beam(length=L, mu=1, EI_y=2, EI_z=3, modes=1))
+    build.body("ball", parent="root", at=(L, 0, 0), joint=ph.spherical(quaternion=True), mass=1,
+               inertia=(0.1, 0.1, 0.1), flexible=ph.beam(length=L / 2, mu=1, EI_y=2, modes=1))  # fmt: skip
+    return build.build()
+
+
+def test_states_of_bodies_that_deform_are_small_and_have_unit_quaternions():
+    model = bent_arm()
+    at = drawn(model, 20, 0, {"L": 0.004})
+    place = model.coordinates.index("ball_q0") if "ball_q0" in model.coordinates else 3
+    assert np.linalg.norm(at.q[:, place : place + 4], axis=1) == pytest.approx(np.ones(20))
+    bent = [i for i, name in enumerate(model.coordinates) if name.endswith(("_y1", "_z1"))]
+    assert len(bent) == 3
+    assert np.abs(at.q[:, bent]).max() < 0.05 * 0.004 < 40 * np.abs(at.q[:, bent]).max()
+
+
+def test_formulations_agree_on_bodies_that_deform():
+    found = ph.check(bent_arm(), values={"L": 0.004}, states=2)
+    assert found.agree
+    assert {*found.methods} == {*METHODS} - {"lagrange"}
+    assert "quaternion" in found.left_out["lagrange"]
+
+
+def test_the_command_line_takes_a_file_with_beams(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        'name = "arm"\n'
+        '[[body]]\nname = "arm"\njoint = { type = "revolute", axis = "y" }\n'
+        "beam = { length = 1, mu = 1, EI_y = 50, modes = 2 }\n"
+        '[[body]]\nname = "load"\nparent = "arm"\nat = [1, 0, 0]\nmass = 0.2\njoint = { type = "weld" }\n'
+    )
+    for command in (["check", "--json"], ["linearize", "--json"], ["derive"], ["simulate", "--t", "0.01"]):
+        done = CliRunner().invoke(app, [command[0], str(path), *command[1:]])
+        assert done.exit_code == 0, done.output
+        assert "arm_z1" in done.output or command[0] in ("check", "simulate")

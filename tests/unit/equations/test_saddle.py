@@ -12,6 +12,7 @@ from polhode.graph import evaluate as evaluated
 from polhode.graph import symbol, vector
 from polhode.kernels.hold import evaluate
 from polhode.kernels.settle import settle
+from polhode.kinematics.numeric import amplitude_sizes
 from tests.mechanisms import four_bar
 
 TRUNK, LOOPS = 4, 5
@@ -143,3 +144,22 @@ def test_rows_that_repeat_others_are_left_out():
     order = program._rows.order
     assert len(program.constraints) - sum(order.independent) == 3
     assert len(order.nodes) == len(program.equations.u) + 2
+
+
+def test_an_order_is_found_where_deflections_are_small():
+    """Far from there the inertia of a beam is not definite, and a row that ties it would count as a repetition."""
+    build = ph.Builder("tied beam")
+    build.body(
+        "arm", joint=ph.revolute("z"), flexible=ph.beam(length=0.02, mu=1, EI_z=1, modes=3, ends="pinned-pinned")
+    )
+    build.marker("tip", body="arm", at=(0.02, 0, 0))
+    build.marker("ground", body="world", at=(0.02, 0, 0))
+    build.loop("ground", "tip", "plane", axis="y")
+    eq = ph.formulate(build.build(), "poincare")
+    rows, small = eq.constraints, amplitude_sizes(eq.kinematics)
+    rho2 = [sum((e * e / eq.M[j, j] for j, e in enumerate(row)), symbol("L") * 0) for row in rows.J.rows()]
+    found = saddle.order_of(eq.M, rows.J, rho2, [True], small)
+    assert found.independent == [True]
+    for M, _, _ in saddle._drawn(eq.M, rows.J, rho2, small):
+        assert np.linalg.eigvalsh(M).min() > 0
+    assert any(np.linalg.eigvalsh(M).min() < 0 for M, _, _ in saddle._drawn(eq.M, rows.J, rho2, {}))
