@@ -116,6 +116,13 @@ def _require_orders(model: Model, method: str) -> None:
                 f'Body {body.name!r}: rotation="linear" needs shapes that are 0 with their slopes at the joint, found '
                 'some that move there. Use clamped shapes, or rotation="proper".'
             )
+        placed = [part for part in (*model.forces, *model.constraints) if part.uses("marker")]
+        if body.flexible.rotation == "linear" and placed:
+            raise ValueError(
+                f'Body {body.name!r}: rotation="linear" is that of inertia and gravity alone, as in the paper, and '
+                f"{placed[0].what} acts at markers, whose places it would not have. Use rotation="
+                '"proper", or leave it out.'
+            )
 
 
 def driven(model: Model) -> tuple[list[str] | bool, list[str] | None]:

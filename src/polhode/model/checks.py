@@ -207,5 +207,5 @@ def check_inertias(model: Model, faults: Faults) -> None:
             for text in unphysical([body]):
                 faults.add(text)
         for what, x in _resisting(body):
-            if x is not None and x <= 0:
-                faults.add(f"Body {body.name!r}: {what} is {x:.6g} where its parameters have values, expected above 0.")
+            if x is not None and x < 0:
+                faults.add(f"Body {body.name!r}: {what} is {x:.6g} with these values, expected 0 or more.")
