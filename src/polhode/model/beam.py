@@ -176,7 +176,7 @@ class Beam(Flexible):
         e: Matrix = self.frame.T[0]
 
         def of(a: Mode, b: Mode) -> Matrix:
-            if a.kind != b.kind or a.kind not in BENDING:
+            if a.kind != b.kind or a.kind not in BENDING or at == 0:
                 return zeros(3)
             return e * times(-1 / self.length, float(swept(a.shape.slope, b.shape.slope, at)))
 

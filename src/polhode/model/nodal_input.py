@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import fault
 from .flexible import ORDERS, ROTATIONS
-from .nodal import Nodal, Region, averages
+from .nodal import NEAR, Nodal, Region, averages
 from .nodal_moments import Moments, of_matrix, of_points
 from .reduction import craig_bampton, square_symmetric
 
@@ -50,8 +50,10 @@ def flexible(
     x = _array(nodes, "nodes", (None, 3))
     n = len(x)
     pairs = _edges(edges, n)
+    if interfaces is not None and not isinstance(interfaces, Mapping):
+        raise fault(f'{WHAT}: interfaces is {interfaces!r:.60}, expected names with nodes: {{"tip": [10]}}.')
     named = {name: _members(given, n, f"interface {name!r}") for name, given in (interfaces or {}).items()}
-    M = _mass(mass, n)
+    M, held = _mass(mass, n), _members(root, n, "root")
     if (shapes is None) == (modes is None):
         raise fault(f"{WHAT}: give either modes=, how many to find, or shapes=, the modes themselves.")
     if order not in ORDERS:
@@ -69,13 +71,13 @@ def flexible(
             raise fault(
                 f"{WHAT}: second=, geometric= and rotations= belong to shapes=; with modes= none are known yet."
             )
-        phi, K = reduced(x, M, stiffness, modes, _members(root, n, "root"), list(named.values()), keep)
+        phi, K = reduced(x, M, stiffness, modes, held, list(named.values()), keep)
     else:
         given = _array(shapes, "shapes", (n, 3, None))
         turned = None if rotations is None else _array(rotations, "rotations", given.shape)
         phi = given if turned is None else np.concatenate([given, turned], axis=1)
         K = square_symmetric(stiffness, "stiffness of the modes")
-        _check_root(x, given, _members(root, n, "root") if len(root) else ())
+    _check_root(x, phi[:, :3], held)
     many = phi.shape[2]
     if K.shape != (many, many):
         raise fault(f"{WHAT}: stiffness has shape {K.shape}, expected ({many}, {many}), a row for each mode.")
@@ -185,8 +187,11 @@ def by_neighbours(x: np.ndarray, phi: np.ndarray, edges: Iterable[tuple[int, int
 
 def losses(damping: Any, K: np.ndarray, M: np.ndarray) -> np.ndarray:
     """The damping of the modes: a matrix as it is, ratios as X^-T diag(2 zeta w) X^-1 with X^T M X = 1."""
-    given = np.asarray(damping, dtype=float)
     many = len(K)
+    try:
+        given = np.asarray(damping, dtype=float)
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
     if not np.isfinite(given).all() or given.shape not in ((), (many,), (many, many)):
         raise fault(f"{WHAT}: damping is {damping!r:.60}, expected a ratio, {many} ratios, or {many} x {many} numbers.")
     if given.ndim == 2:
@@ -236,15 +241,15 @@ def _require_mass(moments: Moments) -> None:
 
 
 def _check_root(x: np.ndarray, shapes: np.ndarray, root: Sequence[int]) -> None:
-    """Refuse shapes that move what is clamped: named roots, or the node at the origin."""
+    """Refuse shapes that move what is clamped: named roots, and nodes at the origin, where the joint is."""
     size = np.linalg.norm(x, axis=1).max()
-    held = root or [int(i) for i in np.flatnonzero(np.linalg.norm(x, axis=1) <= 1e-9 * size)]
-    for i in held:
+    for i in dict.fromkeys([*root, *map(int, np.flatnonzero(np.linalg.norm(x, axis=1) <= NEAR * size))]):
         moved = np.linalg.norm(shapes[i], axis=0) / np.maximum(np.linalg.norm(shapes, axis=1).max(axis=0), 1e-300)
         if (worst := int(moved.argmax()), moved.max())[1] > 1e-6:
             raise fault(
                 f"{WHAT}: mode {worst + 1} moves node {i}, which is at the joint, by {moved.max():.3g} of its largest "
-                "displacement, expected 0: shapes are relative to the body's frame. Use modes of the clamped body."
+                "displacement, expected 0: shapes are relative to the body's frame. Use modes of the body clamped "
+                f"there: root=[{i}, ...], or move the nodes so that the joint is at the origin."
             )
 
 
@@ -253,9 +258,11 @@ def _mass(mass: Any, n: int) -> Any:
     if given.ndim == 1:
         found = _array(given, "mass", (n,))
         if (found < 0).any() or not found.any():
-            raise fault(f"{WHAT}: mass has {found.min():.6g}, expected masses of nodes, none below 0.")
+            raise fault(f"{WHAT}: mass has {found.min():.6g}, expected masses of nodes, none below 0 and not all 0.")
         return found
     M = square_symmetric(given, "mass")
+    if not abs(M).max() > 0:
+        raise fault(f"{WHAT}: mass is 0 everywhere, expected the mass matrix of the elements.")
     if M.shape[0] not in (3 * n, 6 * n):
         raise fault(f"{WHAT}: mass has {M.shape[0]} rows, expected {n}, {3 * n} or {6 * n} for {n} nodes.")
     return M
@@ -293,6 +300,8 @@ def _array(values: Any, name: str, shape: Sequence[int | None]) -> np.ndarray:
 
 
 def _members(given: Any, n: int, what: str) -> tuple[int, ...]:
+    if not isinstance(given, (int, np.integer, Iterable)) or isinstance(given, str):
+        raise fault(f"{WHAT}: {what} is {given!r:.60}, expected numbers of nodes, 0 to {n - 1}.")
     found = [given] if isinstance(given, (int, np.integer)) else list(given)
     for i in found:
         if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 0 <= i < n:

@@ -262,6 +262,11 @@ def test_faults_of_what_is_to_be_reduced():
     for change, words in (
         ({"root": []}, "no root. Give root="),
         ({"root": [9]}, "root has 9, expected numbers of nodes, 0 to 3"),
+        ({"root": None}, "root is None, expected numbers of nodes, 0 to 3"),
+        ({"root": [3]}, r"mode 1 moves node 0, which is at the joint.*root=\[0, ...\], or move the nodes"),
+        ({"interfaces": [3]}, r"interfaces is \[3\], expected names with nodes"),
+        ({"mass": 0 * M}, "mass is 0 everywhere"),
+        ({"damping": "x"}, "damping is 'x', expected a ratio"),
         ({"stiffness": K[:12, :12]}, r"stiffness has shape \(12, 12\), expected that of the mass, \(24, 24\)"),
         ({"keep": 0}, "keep is 0"),
         ({"second": x}, "belong to shapes="),
