@@ -61,9 +61,10 @@ class Points:
         y, z = d[:MODES], d[MODES:]
         (tip, slopes), still = self.ends, 0 * d[0]
         root, end = (np.array([still, -(z @ s), y @ s]) for s in slopes)
+        hub = p + self.hub @ R.T  # the joint holds it
         R = R @ turned(root).T  # to the frame of the body
         line = np.stack([self.x + still, y @ self.F, z @ self.F], 1)
-        points = np.concatenate([p + line @ R.T, p + self.hub @ R.T])
+        points = np.concatenate([p + line @ R.T, hub])
         return points, R @ turned(end), p + R @ np.array([L, y @ tip, z @ tip])
 
     def places(self, q):

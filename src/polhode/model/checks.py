@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from polhode.graph import free_symbols
+from polhode.graph import cross, free_symbols, zeros
 
 from . import values
+from .algebra import twists
 from .body import WORLD, Body
 from .elements import Force
-from .errors import Faults, closest
+from .errors import Faults, ModelError, closest
+from .flexible import Flexible
+from .joint import Joint
 from .states import TIME
 from .switched import Stop
 from .switches import When
@@ -115,11 +118,33 @@ def depth_first(bodies: Sequence[Body], faults: Faults) -> Iterable[Body]:
 def _check_stations(model: Model, faults: Faults) -> None:
     """Note what stands where a body that deforms has no section."""
     deforming = {body.name: body.flexible for body in model.bodies if body.flexible is not None}
+    for body in model.bodies:
+        if body.flexible is not None and past_origin(body.joint, body.flexible):
+            faults.add(
+                f"Body {body.name!r}: the axis of its joint goes through a place where it bends, and a body that "
+                "deforms is held at its origin. Leave out the joint's at=, and have the beam begin elsewhere: "
+                "start=(-1, 0, 0)."
+            )
     placed = [(f"Body {body.name!r}", body.parent, body.pose) for body in model.bodies]
     for what, name, pose in (*placed, *((f"Marker {m.name!r}", m.body, m.pose) for m in model.markers)):
         if (flexible := deforming.get(name)) is not None:
             with faults.caught():
                 flexible.station(pose.p, f"{what} on {name!r}")
+
+
+def past_origin(joint: Joint, flexible: Flexible) -> bool:
+    """Whether the axis of a hinge goes through a section that its modes move, away from the origin."""
+    for h in (h for part in joint.parts for h in twists(part.H)):
+        past = cross(h.w, h.v)
+        if past != zeros(3) and all(e.number is not None for e in (*h.w, *past)):
+            p = past / (h.w @ h.w)
+            try:
+                station = flexible.station(p, "axis")
+            except ModelError:
+                continue
+            if not station.still and all(abs((e - x).number or 0) < 1e-9 for e, x in zip(p, station.p, strict=True)):
+                return True
+    return False
 
 
 def check_references(model: Model, faults: Faults) -> None:

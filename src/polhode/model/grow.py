@@ -13,6 +13,7 @@ from polhode.graph import Expr, evaluate, symbol
 from .beam import Beam, beam
 from .body import WORLD
 from .builder import Builder
+from .checks import past_origin
 from .joint import Joint, compound, joint
 from .model import Model
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
@@ -103,10 +104,13 @@ def grow(
         if flexible and (i == sure or bend.random() < flexible):
             beams[name] = _beam(bend, symbol(f"mu{i + 1}") if symbolic else bend.uniform(0.5, 2))
         parent = bodies[-1] if draw.random() < 0.6 else draw.choice(bodies)
+        hinge = JOINTS[kind](draw)
+        if name in beams and past_origin(hinge, beams[name]):
+            del beams[name]
         build.body(
             name,
             parent=parent,
-            joint=JOINTS[kind](draw),
+            joint=hinge,
             at=_at(draw, bend, beams.get(parent)),
             rpy=_vector(draw, 2),
             mass=mass,

@@ -70,19 +70,19 @@ def positive(value: Any, what: str) -> Expr:
 
 
 def samples(a: Expr, b: Expr) -> list[float]:
-    """a/b at some values of their symbols, which are taken as positive."""
+    """a/b at some values of their symbols, which are taken as positive: near each other, and of any size."""
     draw = random.Random(1)
     names = sorted(free_symbols([a, b]), key=str)
     found = []
-    for _ in range(3):
-        above, below = evaluate([a, b], {s: draw.uniform(0.5, 1.5) for s in names})
+    for size in (*[0.2] * 3, *[3.0] * 30 * bool(names)):
+        above, below = evaluate([a, b], {s: 10 ** draw.uniform(-size, size) for s in names})
         found.append(above / below if below else math.nan)
     return found
 
 
 def proportion(a: Expr, b: Expr) -> float | None:
     """The number that a/b is, whatever values its symbols have; None where it depends on them."""
-    found = samples(a, b)
+    found = samples(a, b)[:3]
     middle = sorted(found)[1]
     if not max(found) - min(found) <= 1e-12 * max(abs(middle), 1e-3):  # nor if it is undefined
         return None

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from polhode.spatial import Pose
+from polhode.graph import as_expr, zeros
+from polhode.spatial import Inertia, Pose
 
 from .body import WORLD, Body, Marker
 from .elements import Element
+from .named import weld
 
 if TYPE_CHECKING:
     from .model import Model
@@ -43,10 +45,10 @@ def merged(model: Model) -> Model:
     """The same model with welded bodies made part of what they are welded to.
 
     Their frames stay as markers; what is welded to the world no longer counts as mass. Bodies that deform, and what
-    is welded to one, stay as they are.
+    is welded to one, stay as they are; hubs that move in them become bodies of their own.
     """
     flexible = {body.name for body in model.bodies if body.flexible is not None}
-    if all(body.joint.nu or body.name in flexible for body in model.bodies):
+    if all(body.joint.nu or body.name in flexible for body in model.bodies) and not any(map(_moves_hub, model.bodies)):
         return model
     host: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}
     kept: dict[str, Body] = {}
@@ -55,7 +57,7 @@ def merged(model: Model) -> Model:
         name, X_HP = host[body.parent]
         pose = X_HP @ body.pose
         if body.joint.nu or body.name in flexible or name in flexible:
-            kept[body.name] = replace(body, parent=name, pose=pose)
+            kept |= {part.name: part for part in _with_hub(replace(body, parent=name, pose=pose))}
             host[body.name] = (body.name, Pose.identity())
             continue
         host[body.name] = (name, pose)
@@ -67,3 +69,17 @@ def merged(model: Model) -> Model:
         markers.append(replace(marker, body=name, pose=X_HB @ marker.pose))
     # what was checked body by body is not judged again as a sum
     return replace(model, bodies=tuple(kept.values()), markers=tuple(markers), literal=True)
+
+
+def _moves_hub(body: Body) -> bool:
+    """Whether a body deforms so that its hub, which its joint holds, moves in its frame."""
+    return body.flexible is not None and body.total != Inertia.zero() and not body.flexible.root.still
+
+
+def _with_hub(body: Body) -> list[Body]:
+    """A body, after its hub where that is a body of its own."""
+    if not _moves_hub(body):
+        return [body]
+    hub = replace(body, name=f"{body.name} hub", flexible=None)
+    bare = replace(body, mass=as_expr(0), com=zeros(3), inertia=zeros(3, 3), welded=Inertia.zero())
+    return [hub, replace(bare, parent=hub.name, pose=Pose.identity(), joint=weld(name=f"{body.name} end"))]
