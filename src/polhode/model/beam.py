@@ -23,6 +23,9 @@ from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
 
 
+POLYNOMIALS = 30  # of one kind; the lowest frequencies have lost 2e-9 then
+
+
 @dataclass(frozen=True, slots=True)
 class Mode:
     """One shape of a beam: what it moves and how, as a function of x/L."""
@@ -263,6 +266,11 @@ def beam(
     about_y, about_z = read.spread(J, J_y, J_z)
     own = read.own_shapes(shapes, given, ends)
     counts = read.counted(modes, given, own)
+    if shapes == "polynomial" and max(counts.values()) > POLYNOMIALS:
+        raise fault(
+            f"Beam: modes has {max(counts.values())} polynomials of one kind, expected {POLYNOMIALS} at most: of more the "
+            'lowest frequencies lose digits. Use shapes="exact" for so many.'
+        )
     if "twist" in counts and about_y is None and about_z is None:
         raise fault("Beam: its twist moves nothing without J, the polar moment of inertia per length. Give J=...")
     if not isinstance(rotary, bool):
