@@ -22,7 +22,6 @@ from .flexible import Flexible, Station
 from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
 
-
 POLYNOMIALS = 30  # of one kind; the lowest frequencies have lost 2e-9 then
 
 
@@ -268,8 +267,8 @@ def beam(
     counts = read.counted(modes, given, own)
     if shapes == "polynomial" and max(counts.values()) > POLYNOMIALS:
         raise fault(
-            f"Beam: modes has {max(counts.values())} polynomials of one kind, expected {POLYNOMIALS} at most: of more the "
-            'lowest frequencies lose digits. Use shapes="exact" for so many.'
+            f"Beam: modes has {max(counts.values())} polynomials of one kind, expected {POLYNOMIALS} at most: of more "
+            'the lowest frequencies lose digits. Use shapes="exact" for so many.'
         )
     if "twist" in counts and about_y is None and about_z is None:
         raise fault("Beam: its twist moves nothing without J, the polar moment of inertia per length. Give J=...")
