@@ -104,5 +104,10 @@ class Flexible(ABC):
         squares = [e for part in (I.C2, I.H2, I.G2) for row in part for block in row for e in block.entries]
         lines = [*I.P, *I.C1, self.stiffness, self.damping, I.h, I.S]
         if I.second is not None:
-            lines += [*I.second.A, *I.second.whole.P, *I.second.whole.C1, *(e for row in I.second.whole.C2 for e in row)]
+            lines += [
+                *I.second.A,
+                *I.second.whole.P,
+                *I.second.whole.C1,
+                *(e for row in I.second.whole.C2 for e in row),
+            ]
         return [I.m, *squares, *(e for block in lines for e in block.entries)]

@@ -59,7 +59,7 @@ class ModalInertia:
             inertia=Inertia(self.m, h, _about_origin(S)),
             P=tuple(P),
             D=tuple(D),
-            M=matrix([[_trace(self.C2[k][l]) for l in many] for k in many]),
+            M=matrix([[_inertia(self.C2[k][l]) for l in many] for k in many]),
             constants=self,
         )
 
@@ -122,7 +122,7 @@ class Path:
 
     def changes(self, rates: Sequence[Expr], changes: Sequence[Expr]) -> list[Expr]:
         """Their rates, (d'', A_r d.d'' + d'.A_r d')."""
-        drawn = [A @ vector(rates) @ vector(rates) for A in self.A]
+        drawn = [_square(A, rates) for A in self.A]
         return [*changes, *(e + more for e, more in zip(self.rates(changes)[len(changes) :], drawn, strict=True))]
 
 
@@ -222,8 +222,24 @@ def weighted(first: Matrix, rest: Sequence[Matrix], d: Sequence[Expr]) -> Matrix
     return total
 
 
+def _square(A: Matrix, x: Sequence[Expr]) -> Expr:
+    """x^T A x of a symmetric A, by the products of two entries, which others may share."""
+    total = as_expr(0)
+    for i, one in enumerate(x):
+        for j, other in enumerate(x[: i + 1]):
+            total = total + (A[i, j] if i == j else A[i, j] * 2) * (one * other)
+    return total
+
+
 def _trace(A: Matrix) -> Expr:
     return A[0, 0] + A[1, 1] + A[2, 2]  # type: ignore[no-any-return]
+
+
+def _inertia(C: Matrix) -> Expr:
+    """The trace, 0 where that is what rounding left of numbers."""
+    found, parts = _trace(C), [C[i, i].number for i in range(3)]
+    largest = max((abs(x) for x in parts if x is not None), default=0)
+    return as_expr(0) if found.number is not None and abs(found.number) <= 1e-13 * largest else found
 
 
 def _axial(D: Matrix) -> Matrix:
