@@ -136,8 +136,8 @@ class Frame:
         tree = along_tree(self._elements, phi, held[0]) if not supports else None
         if tree is None and order in SHORTENING:
             raise fault(
-                f'Frame: its beams form a loop, or are clamped at several nodes: order="{order}" needs one way from the '
-                'root to each node. Give order="full": without stiffening by tension.'
+                f'Frame: its beams form a loop, or are clamped at several nodes: order="{order}" needs one way from '
+                'the root to each node. Give order="full": without stiffening by tension.'
             )
         mass, places, moved, bent = self._quadrature(x, phi, tree)
         moments = of_points(mass, places, moved, bent)

@@ -45,7 +45,7 @@ def flexible(
     damping    : a ratio of the critical one, of all modes or of each, or a matrix (m, m)
     edges      : pairs of nodes that elements join: for rotations of nodes that have none of their own, and for pictures
     outline    : pairs of nodes that pictures join instead
-    order      : "first" needs `second` or `geometric`; "second" needs `second`, and leaves out nothing of what that does;
+    order      : "first" needs `second` or `geometric`; "second" needs `second`, and leaves out nothing of what it does;
                  "full" is the linear field without stiffening
     """
     x = _array(nodes, "nodes", (None, 3))
