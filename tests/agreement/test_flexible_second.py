@@ -12,6 +12,7 @@ from polhode.graph import as_expr, evaluate
 from polhode.model.definite import bending_limit
 from polhode.spatial import Twist
 from tests.beam_machines import FOUR_BAR, PENDULUM, SLIDER_CRANK, model, move, softer
+from tests.flexible_brute_force import skew
 from tests.mechanics import At, close
 
 METHODS = ("poincare", "denoc", "book", "lagrange", "kane", "quasicoordinate")
@@ -195,3 +196,33 @@ def test_what_a_model_says_to_do_helps(remedy):
         warnings.simplefilter("ignore", ph.SimulationWarning)
         traj = ph.simulate(formulate(made).compile(), None, None, 1.0, output=0.02)
     assert traj.outcome.finished
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("tip", [0.5, 0.1])
+def test_sections_that_turn_weigh_what_their_points_do(rotary, tip):
+    """Kinetic energy of a beam against its sections one by one: s = axis + (1 + th~ + th~ th~ / 2) r."""
+    L, mu, J = 0.8, [(0, 0.5), (1, tip)], (0.03, 0.02)  # of points along y and z
+    made = ph.beam(
+        length=L, mu=mu, modes=WAYS, shapes="polynomial", order="second", rotary=rotary,
+        **{**SPACE, "J_z": J[0], "J_y": J[1]},
+    )  # fmt: skip
+    draw = np.random.default_rng(5)
+    d, rates, V = draw.uniform(-0.2, 0.2, 5), draw.uniform(-1, 1, 5), draw.normal(size=6)
+    w, v = V[:3], V[3:]
+    expected = 0.0
+    for x, weight in zip(*np.polynomial.legendre.leggauss(16), strict=True):
+        at = made.station(ph.vector([float(L * (1 + x) / 2), 0, 0]), "section")
+        p, Phi, Psi = (np.array(evaluate(part, {}), dtype=float) for part in (at.p, at.Phi, at.Psi))
+        g = np.array([[np.array(evaluate(e, {}), dtype=float) for e in row] for row in at.g])
+        Psi = Psi if rotary else Psi * np.array([[1], [0], [0]])
+        s, s_dot = (
+            p + Phi @ d + np.einsum("klc,k,l->c", g, d, d) / 2,
+            Phi @ rates + np.einsum("klc,k,l->c", g, d, rates),
+        )
+        a, b = skew(Psi @ d), skew(Psi @ rates)
+        R, R_dot = np.eye(3) + a + a @ a / 2, b + (a @ b + b @ a) / 2
+        moved = [np.interp((1 + x) / 2, *np.transpose(mu)) * np.sum((v + np.cross(w, s) + s_dot) ** 2)]
+        moved += [J[i - 1] * np.sum((np.cross(w, R[:, i]) + R_dot[:, i]) ** 2) for i in (1, 2)]
+        expected += weight * L / 2 * sum(moved) / 2
+    assert kinetic(made, d, rates, V) == pytest.approx(expected, rel=1e-12)
