@@ -6,6 +6,7 @@ from scipy.linalg import expm
 from tests.flexible_clouds import GRAVITY
 
 TINY = 1e-30
+SHORTENING = ("first", "second")
 
 
 def skew(w):
@@ -21,7 +22,7 @@ def homogeneous(one, p, R):
 
 def section(held, cloud, d, rate):
     """E and its rate."""
-    g = held.g if cloud.order == "first" else 0 * held.g
+    g = held.g if cloud.order in SHORTENING else 0 * held.g
     p, v = held.p + held.Phi @ d + (g @ d) @ d / 2, held.Phi @ rate + (g @ d) @ rate
     turn, turning = skew(held.Psi @ d), skew(held.Psi @ rate)
     if cloud.rotation == "linear":
@@ -79,13 +80,17 @@ def kinetic(arm, q, u):
     places, _ = shares(arm)
     for piece, (_, modes), W, W_dot in zip(arm, places, *poses(arm, q, u), strict=True):
         P, d, rate = piece.cloud.points, q[modes], u[modes]
-        g = P.g if piece.cloud.order == "first" else 0 * P.g
+        g = P.g if piece.cloud.order in SHORTENING else 0 * P.g
         hh, hv, vv = np.zeros((3, 4, 4))
         for m, s0, phi, bent in zip(P.m, P.s0, P.phi, g, strict=True):
             s1, s2 = phi @ d, (bent @ d) @ d / 2
             v0, v1 = phi @ rate, (bent @ d) @ rate
             h0, h1, h2 = (np.concatenate([[one], s]) for one, s in ((1, s0), (0, s1), (0, s2)))
             v0, v1 = np.concatenate([[0], v0]), np.concatenate([[0], v1])
+            if piece.cloud.order == "second":
+                h, v = h0 + h1 + h2, v0 + v1
+                hh, hv, vv = hh + m * np.outer(h, h), hv + m * np.outer(h, v), vv + m * np.outer(v, v)
+                continue
             hh = hh + m * (np.outer(h0 + h1, h0 + h1) + np.outer(h0, h2) + np.outer(h2, h0))
             hv, vv = hv + m * (np.outer(h0 + h1, v0) + np.outer(h0, v1)), vv + m * np.outer(v0, v0)
         total = total + np.trace(W_dot @ hh @ W_dot.T + 2 * W_dot @ hv @ W.T + W @ vv @ W.T) / 2
@@ -98,7 +103,7 @@ def potential(arm, q):
     places, _ = shares(arm)
     for piece, (_, modes), W in zip(arm, places, poses(arm, q, 0 * q)[0], strict=True):
         P, d = piece.cloud.points, q[modes]
-        g = P.g if piece.cloud.order == "first" else 0 * P.g
+        g = P.g if piece.cloud.order in SHORTENING else 0 * P.g
         for m, s0, phi, bent in zip(P.m, P.s0, P.phi, g, strict=True):
             s = np.concatenate([[1], s0 + phi @ d + (bent @ d) @ d / 2])
             total = total - m * np.array(GRAVITY) @ (W @ s)[1:]

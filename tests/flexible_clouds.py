@@ -8,6 +8,7 @@ from polhode.graph import Matrix, as_expr, matrix, vector, zeros
 from polhode.model import Builder
 from polhode.model.flexible import Flexible, Station
 from polhode.model.named import prismatic, revolute
+from polhode.model.nodal_moments import fields_of_points
 from polhode.spatial.modal import ModalInertia
 
 GRAVITY = (1.3, -2.0, -9.0)
@@ -68,7 +69,7 @@ class Cloud(Flexible):
     @property
     def inertia(self):
         P, n = self.points, len(self.modes)
-        g = P.g if self.order == "first" else 0 * P.g
+        g = P.g if self.order in ("first", "second") else 0 * P.g
 
         def over(text, *arrays):
             return np.einsum("p," + text, P.m, *arrays)
@@ -85,7 +86,13 @@ class Cloud(Flexible):
             C2=tuple(tuple(matrix(C2[k, l].tolist()) for l in range(n)) for k in range(n)),
             H2=tuple(tuple(vector(H2[k, l].tolist()) for l in range(n)) for k in range(n)),
             G2=tuple(tuple(matrix(G2[k, l].tolist()) for l in range(n)) for k in range(n)),
+            second=self._fields() if self.order == "second" else None,
         )
+
+    def _fields(self):
+        P = self.points
+        found = fields_of_points(P.m, P.s0, P.phi, P.g)
+        return None if found is None else found.second()
 
     @property
     def stiffness(self):
@@ -107,7 +114,7 @@ class Cloud(Flexible):
             p=vector(held.p.tolist()),
             Phi=Matrix((3, n), held.Phi.ravel().tolist()),
             Psi=Matrix((3, n), held.Psi.ravel().tolist()),
-            g=g if self.order == "first" else (),
+            g=g if self.order in ("first", "second") else (),
         )
 
     @property

@@ -39,20 +39,20 @@ def summed_over_points(arm, method, seed):
 
 
 @pytest.mark.parametrize("rotation", ["proper", "linear"])
-@pytest.mark.parametrize("order", ["first", "full", "paper"])
+@pytest.mark.parametrize("order", ["first", "second", "full", "paper"])
 @pytest.mark.parametrize("seed", range(3))
 def test_book_is_lagrange_summed_over_points(seed, order, rotation):
     arm = random_arm(seed, order, rotation, bodies=3 + (seed == 0), planar=seed == 1, chain=seed == 2)
     summed_over_points(arm, "book", seed)
 
 
-@pytest.mark.parametrize("method", ["book", "poincare", "denoc", "lagrange"])
-@pytest.mark.parametrize("order", ["first", "full"])
+@pytest.mark.parametrize("method", ["book", "poincare", "denoc", "lagrange", "kane", "quasicoordinate"])
+@pytest.mark.parametrize("order", ["first", "second", "full"])
 def test_shapes_that_move_at_the_joint(method, order):
     summed_over_points(random_arm(7, order, pinned=True, bodies=3), method, 7)
 
 
-@pytest.mark.parametrize("order", ["first", "full"])
+@pytest.mark.parametrize("order", ["first", "second", "full"])
 def test_linear_rotations_by_book_and_by_lagrange(order):
     model = model_of(random_arm(5, order, "linear", bodies=3, chain=True))
     book, lagrange = (formulate(model, method) for method in ("book", "lagrange"))

@@ -13,7 +13,7 @@ import numpy as np
 from polhode.model import ModelError, Nodal
 from polhode.model.flexible import ORDERS, ROTATIONS
 from polhode.model.nodal import Region
-from polhode.model.nodal_moments import Moments
+from polhode.model.nodal_moments import Fields, Moments
 
 FORMAT = "polhode flexible body 1"
 _MOMENTS = tuple(field.name for field in fields(Moments))
@@ -34,6 +34,9 @@ def save_flexible(body: Nodal, path: str | Path) -> None:
     arrays |= {name: getattr(body, name) for name in ("nodes", "shapes", "rotations", "rigidity", "losses")}
     if body.second is not None:
         arrays["second"] = body.second
+    if body.fields is not None:
+        arrays["fields_A"] = body.fields.A
+        arrays |= {f"fields_{name}": getattr(body.fields.whole, name) for name in _MOMENTS}
     arrays["edges"] = np.array(body.edges, dtype=int).reshape(-1, 2)
     arrays["told"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
     with Path(path).open("wb") as stream:
@@ -93,26 +96,43 @@ def _body(arrays: dict[str, np.ndarray], told: dict[str, object]) -> Nodal:
         edges=tuple((int(a), int(b)) for a, b in arrays["edges"]),
         order=str(told["order"]),
         rotation=str(told["rotation"]),
+        fields=_fields(arrays) if "fields_A" in arrays else None,
     )
+
+
+def _fields(arrays: dict[str, np.ndarray]) -> Fields:
+    return Fields(A=arrays["fields_A"], whole=Moments(**{name: arrays[f"fields_{name}"] for name in _MOMENTS}))
 
 
 def _faults(body: Nodal) -> list[str]:
     """Arrays that do not fit each other."""
     n, m = len(body.nodes), len(body.names)
-    wanted = {
-        "nodes": (n, 3), "shapes": (n, 3, m), "rotations": (n, 3, m), "rigidity": (m, m), "losses": (m, m), "m": (),
-        "h": (3,), "S": (3, 3), "P": (m, 3), "C1": (m, 3, 3), "C2": (m, m, 3, 3), "H2": (m, m, 3), "G2": (m, m, 3, 3),
-    }  # fmt: skip
+    wanted = {"nodes": (n, 3), "shapes": (n, 3, m), "rotations": (n, 3, m), "rigidity": (m, m), "losses": (m, m)}
     wanted |= {"second": (n, 3, m, m)} if body.second is not None else {}
+    given = {name: (getattr(body, name), shape) for name, shape in wanted.items()}
+    given |= _shapes(body.moments, m, "")
+    if body.fields is not None:
+        r = len(body.fields.A) if body.fields.A.ndim else 0
+        given |= {"fields_A": (body.fields.A, (r, m, m)), **_shapes(body.fields.whole, m + r, "fields_")}
     found = []
-    for name, shape in wanted.items():
-        array = getattr(body.moments if name in _MOMENTS else body, name)
+    for name, (array, shape) in given.items():
         if array.shape != shape or array.dtype.kind != "f":
             found.append(f"array {name!r} has shape {array.shape} of {array.dtype}, expected {shape} of float64.")
         elif name != "rotations" and not np.isfinite(array).all():
             found.append(f"array {name!r} has numbers that are not finite.")
     if body.order not in ORDERS or body.rotation not in ROTATIONS:
         found.append(f"order {body.order!r:.30} and rotation {body.rotation!r:.30}, expected such as first and proper.")
+    if body.fields is not None and body.order != "second":
+        found.append(f'it has fields, which belong to order "second", found {body.order!r:.30}.')
     if any(not 0 <= i < n for pair in body.edges for i in pair):
         found.append(f"edges lead to nodes that are not there, expected 0 to {n - 1}.")
     return found
+
+
+def _shapes(moments: Moments, m: int, before: str) -> dict[str, tuple[np.ndarray, tuple[int, ...]]]:
+    """Arrays of moments of m modes by name, and the shapes that they should have."""
+    wanted: dict[str, tuple[int, ...]] = {
+        "m": (), "h": (3,), "S": (3, 3), "P": (m, 3), "C1": (m, 3, 3), "C2": (m, m, 3, 3), "H2": (m, m, 3),
+        "G2": (m, m, 3, 3),
+    }  # fmt: skip
+    return {before + name: (getattr(moments, name), shape) for name, shape in wanted.items()}

@@ -71,7 +71,7 @@ def kinetic(motion: Motion) -> Expr:
             D = matrix([body.P[k], *body.D[k].rows()])
             total = total + _trace(rate @ D, W.R) * (2 * u)
             for l, v in enumerate(speeds):
-                total = total + _trace(W.R @ body.constants.C2[k][l], W.R) * (u * v)
+                total = total + _trace(W.R @ body.pair(k, l), W.R) * (u * v)
     return total / 2
 
 

@@ -18,7 +18,7 @@ from .beam_inertia import integrals
 from .beam_matrices import BENDING, damping, stiffness
 from .ends import exact, held_free, polynomial
 from .errors import fault
-from .flexible import Flexible, Station
+from .flexible import SHORTENING, Flexible, Station
 from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
 
@@ -170,7 +170,7 @@ class Beam(Flexible):
             p=self.start + R.T[0] * (L * values.whole(as_expr(part), 1e-15)),
             Phi=matrix(Phi).T,
             Psi=matrix(Psi).T,
-            g=self._shortening(at) if self.order == "first" else (),
+            g=self._shortening(at) if self.order in SHORTENING else (),
         )
 
     def _shortening(self, at: np.ndarray) -> tuple[tuple[Matrix, ...], ...]:
@@ -251,8 +251,9 @@ def beam(
     damping     : damping ratio of the modes, for all, by kind ({"y": 0.01}), or for each
     eta         : s, of the material (Kelvin and Voigt): stress = E (strain + eta strain_rate), D = eta K
     rotary      : whether sections have inertia as they turn in bending (Rayleigh), of J_y and J_z
-    order       : "first" (default) has the shortening of what bends, so rotating beams stiffen; "full" the linear field
-                  alone; "paper" as [Book], for method="book"
+    order       : "first" (default) has the shortening of what bends, so rotating beams stiffen; "second" has it without
+                  leaving out small terms, for beams that bend far; "full" is the linear field alone; "paper" as [Book],
+                  for method="book"
     rotation    : of sections, "proper", or "linear" as [Book, eq. 7], for "book" and "lagrange"
 
     Quantities are numbers, symbols or expressions; all but the length may vary: functions of x/L, or tables of it

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polhode.graph import Expr, Matrix, as_expr, matrix, mirrored, vector, zeros
-from polhode.spatial.modal import ModalInertia
+from polhode.spatial.modal import ModalInertia, SecondOrder
 
+from .beam_fields import ALONG, UNIT, Turn, block, second_order
+from .flexible import SHORTENING
 from .sections import Section, times
 from .shapes import ONE, Shape, outboard, product
 
 if TYPE_CHECKING:
     from .beam import Beam, Mode
-
-_UNIT = np.eye(3, dtype=int)
-_ALONG = {"y": _UNIT[1], "z": _UNIT[2], "stretch": _UNIT[0]}  # which way a mode moves the axis
 
 
 def integrals(beam: Beam) -> ModalInertia:
@@ -27,29 +27,29 @@ def integrals(beam: Beam) -> ModalInertia:
 
     with a_k and theta_k the displacement and rotation of the section, r a point in it, whose second moments are J_z
     along y and J_y along z. So s is  axis + exp(skew(theta)) r  to second order. Unless `rotary`, theta_k here is the
-    twist alone: masses keep their places as sections turn in bending. Without the order "first", g = 0.
+    twist alone: masses keep their places as sections turn in bending. With the orders "full" and "paper", g = 0.
 
     Km and Kh of the shortening are H2 = -e_x Km and G2 = -e_x e_x^T Kh. Reference: [Book, eq. 25, 28, 30, 52].
     """
-    L, mu, e = beam.length, beam.mu, _UNIT[0]
+    L, mu, e = beam.length, beam.mu, UNIT[0]
     parts, many = beam.parts, range(len(beam.parts))
     spread = [(c, J) for c, J in ((1, beam.J_z), (2, beam.J_y)) if J is not None]  # along y and z
 
     m = _weighed(mu, ONE) * L
     h = vector(e.tolist()) * (_weighed(mu, ONE, power=1) * L**2)
-    S = _block(e, e) * (_weighed(mu, ONE, power=2) * L**3)
+    S = block(e, e) * (_weighed(mu, ONE, power=2) * L**3)
     for c, J in spread:
-        S = S + _block(_UNIT[c], _UNIT[c]) * (_weighed(J, ONE) * L)
+        S = S + block(UNIT[c], UNIT[c]) * (_weighed(J, ONE) * L)
 
     turns = [_turning(beam, mode) for mode in parts]
     P, C1 = [], []
     for k in many:
-        a, f = _ALONG.get(parts[k].kind), parts[k].shape
+        a, f = ALONG.get(parts[k].kind), parts[k].shape
         P.append(zeros(3) if a is None else vector(a.tolist()) * (_weighed(mu, f) * L))
-        own = zeros(3, 3) if a is None else _block(e, a) * (_weighed(mu, f, power=1) * L**2)
+        own = zeros(3, 3) if a is None else block(e, a) * (_weighed(mu, f, power=1) * L**2)
         for c, J in spread:
             for t, by, turn in turns[k]:
-                own = own + _block(_UNIT[c], np.cross(t, _UNIT[c])) * (_weighed(J, turn) * L * by)
+                own = own + block(UNIT[c], np.cross(t, UNIT[c])) * (_weighed(J, turn) * L * by)
         C1.append(own)
 
     C2 = [[zeros(3, 3) for _ in many] for _ in many]
@@ -59,26 +59,29 @@ def integrals(beam: Beam) -> ModalInertia:
         for l in range(k, len(parts)):  # symmetric to the last digit
             C2[k][l] = _pair(beam, parts[k], parts[l], turns[k], turns[l], spread)
             C2[l][k] = C2[k][l].T
-            if beam.order == "first":
+            if beam.order in SHORTENING:
                 H2[k][l], G2[k][l] = _second(beam, parts[k], parts[l], turns[k], turns[l], spread)
                 H2[l][k], G2[l][k] = H2[k][l], G2[k][l]
-    return _placed(beam.frame, beam.start, ModalInertia(
+    found = ModalInertia(
         m=m, h=h, S=S, P=tuple(P), C1=tuple(C1),
         C2=tuple(map(tuple, C2)), H2=tuple(map(tuple, H2)), G2=tuple(map(tuple, G2)),
-    ))  # fmt: skip
-
-
-Turn = tuple[np.ndarray, Expr, Shape]  # an axis, a factor and a shape
+    )  # fmt: skip
+    placed = _placed(beam.frame, beam.start, found)
+    second = second_order(beam, found, turns) if beam.order == "second" else None
+    if second is None:
+        return placed
+    whole = _placed(beam.frame, beam.start, second.whole)
+    return replace(placed, second=SecondOrder(A=second.A, whole=whole))
 
 
 def _turning(beam: Beam, mode: Mode) -> list[Turn]:
     """How a mode turns the masses of sections: twist about x, and with `rotary` the slopes of bending."""
     one = as_expr(1)
     if mode.kind == "twist":
-        return [(_UNIT[0], one, mode.shape)]
+        return [(UNIT[0], one, mode.shape)]
     if not beam.rotary or mode.kind == "stretch":
         return []
-    return [(_UNIT[2] if mode.kind == "y" else -_UNIT[1], one / beam.length, mode.shape.slope)]
+    return [(UNIT[2] if mode.kind == "y" else -UNIT[1], one / beam.length, mode.shape.slope)]
 
 
 def _pair(
@@ -86,12 +89,12 @@ def _pair(
 ) -> Matrix:
     """C2 of two modes: of a_k a_l^T and of (theta_k x r)(theta_l x r)^T."""
     total = zeros(3, 3)
-    if a.kind in _ALONG and b.kind in _ALONG:
-        total = _block(_ALONG[a.kind], _ALONG[b.kind]) * (_weighed(beam.mu, a.shape, b.shape) * beam.length)
+    if a.kind in ALONG and b.kind in ALONG:
+        total = block(ALONG[a.kind], ALONG[b.kind]) * (_weighed(beam.mu, a.shape, b.shape) * beam.length)
     for t, by, f in turns:
         for s, more, g in others:
             for c, J in spread:
-                moved = _block(np.cross(t, _UNIT[c]), np.cross(s, _UNIT[c]))
+                moved = block(np.cross(t, UNIT[c]), np.cross(s, UNIT[c]))
                 total = total + moved * (_weighed(J, f, g) * beam.length * by * more)
     return total
 
@@ -100,18 +103,18 @@ def _second(
     beam: Beam, a: Mode, b: Mode, turns: list[Turn], others: list[Turn], spread: list[tuple[int, Section]]
 ) -> tuple[Matrix, Matrix]:
     """H2 and G2 of two modes."""
-    e, L, mu = _UNIT[0], beam.length, beam.mu
+    e, L, mu = UNIT[0], beam.length, beam.mu
     H2, G2 = zeros(3), zeros(3, 3)
     if a.kind == b.kind and a.kind in ("y", "z"):
         f, g = a.shape.slope, b.shape.slope
         H2 = vector((-e).tolist()) * times(mu.scale, outboard(f, g, 0, mu))
-        G2 = _block(-e, e) * (times(mu.scale, outboard(f, g, 1, mu)) * L)
+        G2 = block(-e, e) * (times(mu.scale, outboard(f, g, 1, mu)) * L)
     for t, by, f in turns:
         for s, more, g in others:
             for c, J in spread:
-                r = _UNIT[c]
+                r = UNIT[c]
                 twice = np.cross(t, np.cross(s, r)) + np.cross(s, np.cross(t, r))
-                G2 = G2 + _block(r, twice) * (_weighed(J, f, g) * L * by * more / 2)
+                G2 = G2 + block(r, twice) * (_weighed(J, f, g) * L * by * more / 2)
     return H2, G2
 
 
@@ -119,10 +122,6 @@ def _weighed(weight: Section, f: Shape, g: Shape = ONE, power: int = 0) -> Expr:
     if weight.uniform and f is ONE and g is ONE:
         return weight.scale / (power + 1)
     return times(weight.scale, product(f, g, power, weight))
-
-
-def _block(a: np.ndarray, b: np.ndarray) -> Matrix:
-    return matrix(np.outer(a, b).tolist())
 
 
 def _placed(R: Matrix, p: Matrix, I: ModalInertia) -> ModalInertia:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from polhode.graph import Expr, Matrix, zeros
 from polhode.spatial.modal import ModalInertia
 
-ORDERS = ("first", "full", "paper")
+ORDERS = ("first", "second", "full", "paper")
+SHORTENING = ("first", "second")  # those that have what displacements have of second order
 ROTATIONS = ("proper", "linear")
 
 
@@ -41,8 +42,9 @@ class Flexible(ABC):
 
     The body's frame is where its joint is. Subclasses are frozen dataclasses of what the user said.
 
-    order    : "first" is right to first order in d, with the shortening of what bends; "full" is exact for the field
-               that is linear in d, without it; "paper" is that of [Book, eq. 37], for method="book" alone
+    order    : "first" is right to first order in d, with the shortening of what bends; "second" has it, too, and leaves
+               out nothing of what it does to the kinetic energy; "full" is exact for the field that is linear in d,
+               without it; "paper" is that of [Book, eq. 37], for method="book" alone
     rotation : of sections, "proper" or as [Book, eq. 7] "linear", the latter for "book" and "lagrange" alone
     """
 
@@ -62,7 +64,7 @@ class Flexible(ABC):
     @property
     @abstractmethod
     def inertia(self) -> ModalInertia:
-        """Integrals over its mass; H2 and G2 are 0 where the order is not "first"."""
+        """Integrals over its mass; H2 and G2 are 0 where the order has no shortening, `second` is for that order."""
 
     @property
     @abstractmethod
@@ -102,4 +104,11 @@ class Flexible(ABC):
         I = self.inertia
         squares = [e for part in (I.C2, I.H2, I.G2) for row in part for block in row for e in block.entries]
         lines = [*I.P, *I.C1, self.stiffness, self.damping, I.h, I.S]
+        if I.second is not None:
+            lines += [
+                *I.second.A,
+                *I.second.whole.P,
+                *I.second.whole.C1,
+                *(e for row in I.second.whole.C2 for e in row),
+            ]
         return [I.m, *squares, *(e for block in lines for e in block.entries)]

@@ -11,9 +11,10 @@ import numpy as np
 
 from .beam_element import BeamElement
 from .errors import closest, fault
+from .flexible import SHORTENING
 from .nodal import Nodal, Region
 from .nodal_input import losses, reduced
-from .nodal_moments import of_points
+from .nodal_moments import fields_of_points, of_points
 from .reduction import LARGEST
 from .shortening import SecondOrder, along_tree, of_section
 
@@ -133,12 +134,13 @@ class Frame:
         self._require_joined(held)
         phi, stiff = reduced(x, M, K, modes, held, [[i] for i in named.values()], keep)
         tree = along_tree(self._elements, phi, held[0]) if not supports else None
-        if tree is None and order == "first":
+        if tree is None and order in SHORTENING:
             raise fault(
-                'Frame: its beams form a loop, or are clamped at several nodes: order="first" needs one way from the '
-                'root to each node. Give order="full": without stiffening by tension.'
+                f'Frame: its beams form a loop, or are clamped at several nodes: order="{order}" needs one way from '
+                'the root to each node. Give order="full": without stiffening by tension.'
             )
-        moments = of_points(*self._quadrature(x, phi, tree))
+        mass, places, moved, bent = self._quadrature(x, phi, tree)
+        moments = of_points(mass, places, moved, bent)
         return Nodal(
             names=tuple(str(k + 1) for k in range(phi.shape[2])),
             nodes=x,
@@ -152,6 +154,7 @@ class Frame:
             edges=tuple((element.i, element.j) for element in self._elements),
             order=order,
             rotation=rotation,
+            fields=fields_of_points(mass, places, moved, bent) if order == "second" and bent is not None else None,
         )
 
     def _quadrature(

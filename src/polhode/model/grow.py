@@ -151,7 +151,7 @@ def _beam(draw: Draw, mu: Expr | float) -> Beam:
         start=_vector(draw, 0.2) if draw.random() < 0.3 and ends[0] == "c" else (0, 0, 0),
         damping=draw.choice([0, 0.02]),
         rotary=draw.random() < 0.3,
-        order=draw.choice(["first", "first", "full"]),
+        order=draw.choice(["first", "second", "full"]),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +12,8 @@ from polhode.graph import Expr, Matrix, as_expr, matrix, vector
 from polhode.spatial.modal import ModalInertia
 
 from .errors import fault
-from .flexible import Flexible, Station
-from .nodal_moments import NOISE, Moments
+from .flexible import SHORTENING, Flexible, Station
+from .nodal_moments import NOISE, Fields, Moments
 
 NEAR = 1e-6  # of the size of the body: a point is at a node
 DRAWN = 400  # stations in a picture at most
@@ -41,6 +41,7 @@ class Nodal(Flexible):
     rotations : (n, 3, m), small rotations; NaN at nodes whose rotation is not known
     second    : (n, 3, m, m), the second order of the displacements, or None where it is not known
     moments   : integrals over the mass
+    fields    : the second order as fields, with the order "second"
     rigidity, losses : (m, m), stiffness and damping of the modes
     regions   : interfaces by name
     edges     : pairs of nodes that pictures join
@@ -58,6 +59,7 @@ class Nodal(Flexible):
     edges: tuple[tuple[int, int], ...] = ()
     order: str = "first"
     rotation: str = "proper"
+    fields: Fields | None = None
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -81,7 +83,8 @@ class Nodal(Flexible):
 
     @cached_property
     def inertia(self) -> ModalInertia:
-        return self.moments.inertia(self.order == "first")
+        found = self.moments.inertia(self.order in SHORTENING)
+        return found if self.fields is None else replace(found, second=self.fields.second())
 
     @cached_property
     def stiffness(self) -> Matrix:
@@ -164,7 +167,7 @@ class Nodal(Flexible):
     def _station(self, p: np.ndarray, Phi: np.ndarray, Psi: np.ndarray, g: np.ndarray | None) -> Station:
         many = range(len(self.names))
         bent: tuple[tuple[Matrix, ...], ...] = ()
-        if self.order == "first" and g is not None and g.any():
+        if self.order in SHORTENING and g is not None and g.any():
             clean = _clean(g, float(np.abs(self.second).max()) if self.second is not None else 0.0)
             bent = tuple(tuple(vector(clean[:, k, l].tolist()) for l in many) for k in many)
         largest = float(np.abs(self.shapes).max())
@@ -208,6 +211,8 @@ class Nodal(Flexible):
     def _told(self) -> tuple[object, ...]:
         arrays = [self.nodes, self.shapes, self.rotations, self.second, self.rigidity, self.losses]
         arrays += [getattr(self.moments, name) for name in ("m", "h", "S", "P", "C1", "C2", "H2", "G2")]
+        if self.fields is not None:
+            arrays += [self.fields.A, self.fields.whole.C1, self.fields.whole.C2]
         told = tuple(b"" if a is None else np.ascontiguousarray(a + 0.0).tobytes() for a in arrays)
         regions = tuple((name, region.at.tobytes(), region.nodes) for name, region in self.regions.items())
         return (self.names, self.order, self.rotation, self.edges, regions, *told)

@@ -10,7 +10,7 @@ import numpy as np
 from .errors import fault
 from .flexible import ORDERS, ROTATIONS
 from .nodal import NEAR, Nodal, Region, averages
-from .nodal_moments import Moments, of_matrix, of_points
+from .nodal_moments import Fields, Moments, fields_of_matrix, fields_of_points, of_matrix, of_points
 from .reduction import craig_bampton, square_symmetric
 
 WHAT = "Flexible body"
@@ -45,7 +45,8 @@ def flexible(
     damping    : a ratio of the critical one, of all modes or of each, or a matrix (m, m)
     edges      : pairs of nodes that elements join: for rotations of nodes that have none of their own, and for pictures
     outline    : pairs of nodes that pictures join instead
-    order      : "first" needs `second` or `geometric`; "full" is the linear field without stiffening
+    order      : "first" needs `second` or `geometric`; "second" needs `second`, and leaves out nothing of what it does;
+                 "full" is the linear field without stiffening
     """
     x = _array(nodes, "nodes", (None, 3))
     n = len(x)
@@ -65,6 +66,11 @@ def flexible(
             f'{WHAT}: order="first" needs the second order of the displacements, which matrices of mass and stiffness '
             'do not have. Give second= or geometric=, or order="full": without stiffening by tension, good where '
             "rotations are slow beside the lowest frequency."
+        )
+    if order == "second" and second is None:
+        raise fault(
+            f'{WHAT}: order="second" needs second=, the displacements of second order. Give it, or order="first" with '
+            'geometric=, or order="full".'
         )
     if modes is not None:
         if second is not None or geometric is not None or rotations is not None:
@@ -101,6 +107,7 @@ def flexible(
         edges=pairs if outline is None else _edges(outline, n),
         order=order,
         rotation=rotation,
+        fields=_fields(M, x, phi, g) if order == "second" and g is not None else None,
     )
 
 
@@ -212,6 +219,12 @@ def _moments(M: Any, x: np.ndarray, phi: np.ndarray, g: np.ndarray | None) -> Mo
     if phi.shape[1] < f:
         raise fault(f"{WHAT}: the mass has rotations of nodes (6 n rows), and the shapes have none. Give rotations=.")
     return of_matrix(M, x, phi[:, :f], g)
+
+
+def _fields(M: Any, x: np.ndarray, phi: np.ndarray, g: np.ndarray) -> Fields | None:
+    if M.ndim == 1:
+        return fields_of_points(M, x, phi[:, :3], g)
+    return fields_of_matrix(M, x, phi[:, : M.shape[0] // len(x)], g)
 
 
 def _with_geometric(moments: Moments, geometric: tuple[Any, Any]) -> Moments:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from polhode.graph import Matrix, as_expr, matrix, vector
-from polhode.spatial.modal import ModalInertia
+from polhode.spatial.modal import ModalInertia, SecondOrder
+
+from .orthonormal import by_pairs, orthonormal
 
 NOISE = 1e-9  # of the largest that an integral of a product can be: what solvers leave where symmetry makes 0
 
@@ -61,6 +63,19 @@ class Moments:
         return {name: np.where(np.abs(x) < NOISE * bounds[name], 0.0, x) for name, x in found.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fields:
+    """The numbers of a `SecondOrder`: A (r, m, m), and the moments of the m modes with the r fields."""
+
+    A: np.ndarray
+    whole: Moments
+
+    def second(self) -> SecondOrder:
+        """As expressions, without what is rounding."""
+        clean = np.where(np.abs(self.A) < NOISE * np.abs(self.A).max(axis=0), 0.0, self.A)
+        return SecondOrder(A=tuple(matrix(A.tolist()) for A in clean), whole=self.whole.inertia(False))
+
+
 def _grid(values: np.ndarray, many: range, kind: Any) -> tuple[tuple[Matrix, ...], ...]:
     return tuple(tuple(kind(values[k, l].tolist()) for l in many) for k in many)
 
@@ -83,6 +98,38 @@ def of_points(mass: np.ndarray, s0: np.ndarray, phi: np.ndarray, g: np.ndarray |
         H2=np.einsum("q,qckl->klc", mass, g),
         G2=np.einsum("q,qa,qckl->klac", mass, s0, g),
     )
+
+
+def fields_of_points(mass: np.ndarray, s0: np.ndarray, phi: np.ndarray, g: np.ndarray) -> Fields | None:
+    """The second order g as fields, sums over points; None where there is none."""
+    n, _, many = phi.shape
+    pairs = [(k, l) for k in range(many) for l in range(k, many)]
+    roots = np.repeat(np.sqrt(mass), 3)
+    heavy = roots > 0
+    values = np.array([g[:, :, k, l].reshape(-1) for k, l in pairs])
+    shares, psi = orthonormal((values * roots)[:, heavy])
+    if not len(shares):
+        return None
+    eta = np.zeros((len(psi), 3 * n))
+    eta[:, heavy] = psi / roots[heavy]
+    both = np.concatenate([phi, eta.T.reshape(n, 3, -1)], axis=2)
+    return Fields(A=by_pairs(shares, pairs, many), whole=of_points(mass, s0, both))
+
+
+def fields_of_matrix(M: Any, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarray) -> Fields | None:
+    """The same by a mass matrix, of which the fields have squares of 1."""
+    n, f, many = shapes.shape
+    pairs = [(k, l) for k in range(many) for l in range(k, many)]
+    shares, psi = orthonormal(np.array([g[:, :, k, l].reshape(-1) for k, l in pairs]))
+    if not len(shares):
+        return None
+    eta = np.zeros((n, f, len(psi)))
+    eta[:, :3] = psi.T.reshape(n, 3, -1)
+    flat = eta.reshape(n * f, -1)
+    squares, U = np.linalg.eigh(flat.T @ (M @ flat))
+    U, roots = U[:, squares > 1e-14 * squares[-1]], np.sqrt(squares[squares > 1e-14 * squares[-1]])
+    whole = of_matrix(M, nodes, np.concatenate([shapes, eta @ (U / roots)], axis=2))
+    return Fields(A=by_pairs((U * roots).T @ shares, pairs, many), whole=whole)
 
 
 def of_matrix(M: Any, nodes: np.ndarray, shapes: np.ndarray, g: np.ndarray | None = None) -> Moments:

@@ -11,6 +11,7 @@ from .algebra import twists
 from .body import Body
 from .checks import unphysical
 from .constraints import Coupling
+from .definite import REMEDY, bending_limit
 from .elements import Constraint
 from .errors import listed
 from .implied import limited
@@ -46,6 +47,13 @@ def report_on(model: Model) -> Report:
             "Give the body inertia or the joint an armature."
             for speed in speeds
         ]
+    for body in model.bodies:
+        if (limit := bending_limit(body)) is not None:
+            findings.append(
+                f"Body {body.name!r}: where it bends by {100 * limit:.2g} % of its length in one mode, and sooner in "
+                'several, its order "first" leaves one motion of its joint with its modes no inertia, and runs stop. '
+                f"{REMEDY}"
+            )
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "

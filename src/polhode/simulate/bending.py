@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.graph import evaluate, symbol
+from polhode.model.body import Body
 from polhode.trajectory import Trajectory
 
 DEFLECTED = 0.1  # of the length of a body
 TURNED = 0.3  # rad, of a section
+
+
+LEFT = 0.01  # of the least inertia that the machine has where a body is straight
 
 
 def large_deflections(traj: Trajectory) -> str:
@@ -45,3 +51,31 @@ def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) ->
                     "what follows is less and less true. Make it stiffer, or of several flexible bodies in a row."
                 )
     return ""
+
+
+def without_inertia(dynamics: Dynamics, p: np.ndarray, t: float, q: np.ndarray) -> str:
+    """The body of order "first" that is bent so far that a motion of the machine has no inertia left; "" if none is.
+
+    The least eigenvalue of M in units of its diagonal, beside that where the body is straight.
+    """
+    first = [body for body in dynamics.equations.model.bodies if body.flexible and body.flexible.order == "first"]
+    if not first or not np.isfinite(q).all():
+        return ""
+    names = [str(s.value) for s in dynamics.equations.q]
+    given: dict[str, Any] = {"p": p} if len(p) else {}
+    if getattr(dynamics.mass_matrix, "timed", False):
+        given["t"] = t
+
+    def least(q: np.ndarray) -> float:
+        M = np.asarray(dynamics.mass_matrix(q, **given))
+        sizes = np.sqrt(np.abs(np.diagonal(M)))
+        return float(np.linalg.eigvalsh(M / sizes / sizes[:, None])[0]) if (sizes > 0).all() else np.nan
+
+    def straight(body: Body) -> float:
+        at = q.copy()
+        at[[names.index(name) for name in body.modes]] = 0
+        return least(at)
+
+    found = {body.name: straight(body) for body in first}
+    name = max(found, key=lambda name: found[name])
+    return name if least(q) < LEFT * found[name] else ""

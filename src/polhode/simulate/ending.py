@@ -13,9 +13,11 @@ from polhode.kernels.hold import evaluate
 from polhode.kernels.machine import LOST, NOT_FINITE, OK, SINGULAR, TORN, Machine
 from polhode.kernels.stepping import DONE
 from polhode.kinematics.candidates import EQUAL, TANGENT, UNILATERAL
+from polhode.model.definite import REMEDY
 from polhode.model.errors import listed
 from polhode.trajectory import Outcome
 
+from .bending import without_inertia
 from .switches import When
 
 if TYPE_CHECKING:
@@ -51,6 +53,12 @@ def ended(run: Driver, status: int) -> Outcome:
         return replace(found, finished=False, reason=reason, culprit=fastest, remedy=_SHORTER)
     if status == DONE and (never := _awaited(run)) and len(run.events):
         return replace(found, reason=f"{found.reason[:-1]}; {never} did not happen.")
+    if status != DONE and (bent := without_inertia(run.dynamics, run._values, t, run._x[run._q])):
+        reason = (
+            f"Stopped at t = {t:.6g} s: body {bent!r} bends so far that one motion has no inertia left, since its "
+            'order "first" leaves out small terms.'
+        )
+        return replace(found, reason=reason, culprit=bent, remedy=REMEDY)
     when, bad = run._inputs.not_finite or (-np.inf, "")
     if status != NOT_FINITE or when < t:
         return found

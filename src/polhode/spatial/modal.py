@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from polhode.graph import Expr, Matrix, as_expr, cross, matrix, vector, zeros
 
@@ -25,6 +26,9 @@ class ModalInertia:
     H2      : of g_kl, (3,) each, symmetric in k and l
     G2      : of s0 g_kl^T, (3, 3) each, symmetric in k and l
 
+    second  : g as fields, where all that it does is kept; None where h and the inertia are to second order in d and
+              momenta of the modes to first
+
     Twice the rows and blocks of the paper's C_i, C_ik and C_ikl; P_k is its epsilon_ik. What it has not: H2 and G2.
     Reference: [Book, eq. 25, 28, 30, 52].
     """
@@ -37,9 +41,12 @@ class ModalInertia:
     C2: tuple[tuple[Matrix, ...], ...]
     H2: tuple[tuple[Matrix, ...], ...]
     G2: tuple[tuple[Matrix, ...], ...]
+    second: SecondOrder | None = None
 
     def at(self, d: Sequence[Expr]) -> Deformed:
-        """The body with amplitudes d: h and the inertia to second order in d, momenta of the modes to first."""
+        """The body with amplitudes d."""
+        if self.second is not None:
+            return self.second.at(d)
         many = range(len(self.P))
         P = [weighted(self.P[k], self.H2[k], d) for k in many]
         D = [weighted(self.C1[k], [self.C2[l][k] + self.G2[k][l] for l in many], d) for k in many]
@@ -52,9 +59,71 @@ class ModalInertia:
             inertia=Inertia(self.m, h, _about_origin(S)),
             P=tuple(P),
             D=tuple(D),
-            M=matrix([[_trace(self.C2[k][l]) for l in many] for k in many]),
+            M=matrix([[_inertia(self.C2[k][l]) for l in many] for k in many]),
             constants=self,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondOrder:
+    """The second order of a field as further modes, whose amplitudes a follow from d.
+
+        1/2 sum_kl d_k d_l g_kl = sum_r a_r eta_r,     a_r = 1/2 d^T A_r d,     a_r' = (A_r d).d'
+
+    So the body is one of a linear field with the amplitudes (d, a), and nothing is left out: kinetic energy is a sum
+    of squares, and its matrix definite wherever the body may be.
+
+    A     : (m, m) each, symmetric
+    whole : integrals of the linear field: the modes phi_k, then the eta_r
+    """
+
+    A: tuple[Matrix, ...]
+    whole: ModalInertia
+
+    def at(self, d: Sequence[Expr]) -> Deformed:
+        """The body with amplitudes d: momenta of phi_k + sum_r (A_r d)_k eta_r."""
+        slopes = [A @ vector(d) for A in self.A]
+        body = self.whole.at([*d, *((slope @ vector(d)) / 2 for slope in slopes)])
+        path = Path(A=self.A, slopes=tuple(slopes), body=body)
+        many = range(len(d))
+        columns = [path.along(k, body.M.rows()) for k in many]
+        M = {(k, l): path.along(l, columns[k]) for k in many for l in many if l <= k}
+        return Deformed(
+            inertia=body.inertia,
+            P=tuple(path.along(k, body.P) for k in many),
+            D=tuple(path.along(k, body.D) for k in many),
+            M=matrix([[M[max(k, l), min(k, l)] for l in many] for k in many]),
+            constants=self.whole,
+            path=path,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """Amplitudes (d, a(d)) of a linear field, and the body there; see `SecondOrder`.
+
+    slopes : A_r d, the slopes of a_r
+    """
+
+    A: tuple[Matrix, ...]
+    slopes: tuple[Matrix, ...]
+    body: Deformed
+
+    def along(self, k: int, parts: Sequence[Any]) -> Any:
+        """What a unit of mode k has of what every mode of the field has: x_k + sum_r (A_r d)_k x_r."""
+        total = parts[k]
+        for slope, part in zip(self.slopes, parts[len(parts) - len(self.slopes) :], strict=True):
+            total = total + part * slope[k]
+        return total
+
+    def rates(self, rates: Sequence[Expr]) -> list[Expr]:
+        """Of all amplitudes, (d', A_r d.d')."""
+        return [*rates, *(slope @ vector(rates) for slope in self.slopes)]
+
+    def changes(self, rates: Sequence[Expr], changes: Sequence[Expr]) -> list[Expr]:
+        """Their rates, (d'', A_r d.d'' + d'.A_r d')."""
+        drawn = [_square(A, rates) for A in self.A]
+        return [*changes, *(e + more for e, more in zip(self.rates(changes)[len(changes) :], drawn, strict=True))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +133,8 @@ class Deformed:
     inertia : as if it were rigid
     P       : dh/dd_k, the momentum of a unit speed of each mode
     D       : of s (ds/dd_k)^T, (3, 3) each; its axial vector is the angular momentum of a unit speed
-    M       : (m, m), the inertia of the modes themselves, constant
+    M       : (m, m), the inertia of the modes themselves, constant unless there is a path
+    path    : where the field is of second order and all of it is kept
     """
 
     inertia: Inertia
@@ -72,6 +142,15 @@ class Deformed:
     D: tuple[Matrix, ...]
     M: Matrix
     constants: ModalInertia
+    path: Path | None = None
+
+    def pair(self, k: int, l: int) -> Matrix:
+        """Of (ds/dd_k) (ds/dd_l)^T, (3, 3)."""
+        C2 = self.constants.C2
+        if self.path is None:
+            return C2[k][l]
+        found: Matrix = self.path.along(k, [self.path.along(l, row) for row in C2])
+        return found
 
     @property
     def momenta(self) -> list[Wrench]:
@@ -100,6 +179,8 @@ class Deformed:
 
         w, S, a : angular velocity, skew(w_dot) + skew(w)^2 and the acceleration of the origin less that of free fall
         """
+        if self.path is not None:
+            return self.path.body.needed(w, S, a, self.path.rates(rates), self.path.changes(rates, changes))
         f, n, moved = zeros(3), zeros(3), zeros(3)
         turned = zeros(3, 3)
         for k, (P, D) in enumerate(zip(self.P, self.D, strict=True)):
@@ -116,6 +197,9 @@ class Deformed:
 
         Q_k = P_k.a + sum_ij S_ji (D_k)_ij + (M d'')_k + 2 w.sum_l d_l' b_lk,  b_lk of phi_l x phi_k
         """
+        if self.path is not None:
+            every = self.path.body.modal(w, S, a, self.path.rates(rates), self.path.changes(rates, changes))
+            return [self.path.along(k, every) for k in range(len(rates))]
         own = (self.M @ vector(changes)).entries
         found = []
         for k, (P, D) in enumerate(zip(self.P, self.D, strict=True)):
@@ -138,8 +222,24 @@ def weighted(first: Matrix, rest: Sequence[Matrix], d: Sequence[Expr]) -> Matrix
     return total
 
 
+def _square(A: Matrix, x: Sequence[Expr]) -> Expr:
+    """x^T A x of a symmetric A, by the products of two entries, which others may share."""
+    total = as_expr(0)
+    for i, one in enumerate(x):
+        for j, other in enumerate(x[: i + 1]):
+            total = total + (A[i, j] if i == j else A[i, j] * 2) * (one * other)
+    return total
+
+
 def _trace(A: Matrix) -> Expr:
     return A[0, 0] + A[1, 1] + A[2, 2]  # type: ignore[no-any-return]
+
+
+def _inertia(C: Matrix) -> Expr:
+    """The trace, 0 where that is what rounding left of numbers."""
+    found, parts = _trace(C), [C[i, i].number for i in range(3)]
+    largest = max((abs(x) for x in parts if x is not None), default=0)
+    return as_expr(0) if found.number is not None and abs(found.number) <= 1e-13 * largest else found
 
 
 def _axial(D: Matrix) -> Matrix:

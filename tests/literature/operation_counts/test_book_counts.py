@@ -31,17 +31,18 @@ def test_the_page_has_our_counts(row):
     shapes, order, *counts = row
     found = operations(6, 2, 3, shapes=shapes, order=order)
     assert [*found.ours, *found.forward["book"]] == counts
-    assert found.ours[0] < STATED / 4
-    assert found.ours[1] < found.printed[1] / 4
+    assert found.ours[0] < STATED / 3
+    assert found.ours[1] < found.printed[1] / 3
 
 
 def test_all_rows_were_read():
-    assert len(rows()) == 6
+    assert len(rows()) == 8
 
 
-def test_what_is_counted_moves_like_by_other_methods():
+@pytest.mark.parametrize("order", ["first", "second"])
+def test_what_is_counted_moves_like_by_other_methods(order):
     """A count of wrong equations would prove nothing."""
-    arm = counted_arm(6, range(1, 3), 3, shapes="general", order="first")
+    arm = counted_arm(6, range(1, 3), 3, shapes="general", order=order)
     book, denoc = (formulate(arm, method) for method in ("book", "denoc"))
     draw = np.random.default_rng(0)
     at = At(book, draw.uniform(-0.3, 0.3, 12), draw.uniform(-1, 1, 12))

@@ -13,7 +13,7 @@ def arm(**options):
     return frame.flexible(root="hub", interfaces=["tip"], modes=2, keep=3, damping=0.01, **options)
 
 
-@pytest.mark.parametrize("order", ["first", "full"])
+@pytest.mark.parametrize("order", ["first", "second", "full"])
 def test_round_trip(tmp_path, order):
     body = arm(order=order)
     ph.save_flexible(body, tmp_path / "arm.npz")

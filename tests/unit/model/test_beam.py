@@ -387,7 +387,7 @@ FAULTS = [
     ({"ends": "clamped-mass", "tip_mass": ph.symbol("m")}, "shapes need their ratio as a number"),
     ({"ends": "clamped-mass", "tip_mass": 1e5}, "Beam: tip_mass is 1e+05 times the beam's, expected at most 10000"),
     ({"ends": "clamped-mass", "tip_mass": -1}, "Beam: tip_mass is -1, expected more than 0."),
-    ({"order": "second"}, "Beam: order is 'second', expected 'first' or 'full' or 'paper'."),
+    ({"order": "third"}, "Beam: order is 'third', expected 'first' or 'second' or 'full' or 'paper'."),
     ({"rotation": "linar"}, "Did you mean 'linear'"),
     ({"axis": "w"}, "Beam: axis is 'w', expected"),
     ({"axis": (0, 0, 0)}, "Beam: axis has length 0"),

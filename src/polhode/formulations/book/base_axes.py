@@ -81,7 +81,7 @@ class BaseAxes(Axes[Matrix, Matrix]):
         return Q
 
     def modal_loads(self, k: int) -> list[Expr]:
-        """Tr{ [Wdd D_f + sum_k (2 d_k' Wd + dd_k W) C_kf] W^T }."""
+        """Tr{ [Wdd D_f + sum_k (2 d_k' Wd + dd_k W) C_kf + W B_f] W^T }."""
         mass = self.frames[k].mass
         assert mass is not None
         found = []
@@ -89,6 +89,8 @@ class BaseAxes(Axes[Matrix, Matrix]):
             moved: Matrix = self.W_ddot[k] @ D
             for e, (rate, at) in enumerate(zip(mass.rates, mass.at, strict=True)):
                 moved = moved + (self.W_dot[k] * (rate * 2) + self.W[k] * self.udot[at]) @ self._C(k, e, f)
+            if mass.B:
+                moved = moved + self.W[k] @ homogeneous(0, zeros(3), mass.B[f])
             found.append(trace(moved, self.W[k].T))
         return found
 

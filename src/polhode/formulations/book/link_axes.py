@@ -111,7 +111,7 @@ class LinkAxes(Axes[Pseudo, Wrench]):
         return Wrench(n + _swept(D.T, w) * 2, f + cross(w, P) * 2)
 
     def modal_loads(self, k: int) -> list[Expr]:
-        """P_f.a + Tr{S D_f} + 2 w.sum_k d_k' axial(C_kf) + sum_k dd_k Tr C_kf."""
+        """P_f.a + Tr{S D_f} + 2 w.sum_k d_k' axial(C_kf) + sum_k dd_k Tr C_kf + Tr B_f."""
         mass = self.frames[k].mass
         assert mass is not None
         found = []
@@ -122,7 +122,7 @@ class LinkAxes(Axes[Pseudo, Wrench]):
             for e, (rate, at) in enumerate(zip(mass.rates, mass.at, strict=True)):
                 around = around + axial(mass.C[e][f]) * rate
                 total = total + _trace(mass.C[e][f]) * self.udot[at]
-            found.append(total + (self.w[k] @ around) * 2)
+            found.append(total + (self.w[k] @ around) * 2 + (_trace(mass.B[f]) if mass.B else 0))
         return found
 
 

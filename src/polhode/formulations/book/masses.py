@@ -6,7 +6,8 @@ With h = [1, s] of every point and integrals over the mass:
 
 The paper halves these, and doubles every trace they are in; we do neither. Where the field is of second order in d,
 s = s0 + sum_k d_k phi_k + 1/2 sum_kl d_k d_l g_kl, as for beams that become shorter where they bend, G and D have parts
-H2 and G2 that the paper has not, and points accelerate by g d' d' beside.
+H2 and G2 that the paper has not, and points accelerate by g d' d' beside. With the order "second" dh/dd_k and so C_kl
+depend on d; both are those of a linear field with more modes eta_r, whose amplitudes are 1/2 d^T A_r d.
 
 Reference: [Book, eq. 24 to 30, 36, 37].
 """
@@ -19,7 +20,7 @@ from polhode.graph import Expr, Matrix, as_expr, matrix, zeros
 from polhode.kinematics import Kinematics
 from polhode.kinematics.bent import Modes
 from polhode.spatial import Inertia
-from polhode.spatial.modal import ModalInertia
+from polhode.spatial.modal import ModalInertia, SecondOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +45,11 @@ class Mass:
 
     G      : of h h^T, a hub with it
     P, D   : the rows [P^T; D] of h (dh/dd_k)^T, whose first column is 0
-    C      : of phi_k phi_l^T, k by l
+    C      : of (ds/dd_k) (ds/dd_l)^T, k by l
     rates  : of the modes
     at     : places of their speeds
     H2, G2 : the rows of int h (g d' d')^T
+    B      : of (g d' d') (ds/dd_k)^T, each; none where that is of higher order
     """
 
     G: Pseudo
@@ -58,6 +60,7 @@ class Mass:
     at: tuple[int, ...] = ()
     H2: Matrix
     G2: Matrix
+    B: tuple[Matrix, ...] = ()
 
 
 def rigid(inertia: Inertia) -> Mass | None:
@@ -82,7 +85,10 @@ def deformed(kin: Kinematics, k: int, modes: Modes) -> Mass:
     """
     name = next(name for name, carrier in kin.carriers.items() if carrier == k)
     hub = next(body for body in kin.model.bodies if body.name == name).total
+    own = pseudo(hub) if hub != Inertia.zero() else _NONE
     I, d = modes.flexible.inertia, modes.d
+    if I.second is not None:
+        return _curved(I.second, modes, own)
     many = range(len(d))
     D = [_sum(I.C1[k], [I.C2[l][k] + I.G2[k][l] for l in many], d) for k in many]
     P = [_sum(I.P[k], list(I.H2[k]), d) for k in many]
@@ -91,7 +97,7 @@ def deformed(kin: Kinematics, k: int, modes: Modes) -> Mass:
         for b, other in enumerate(modes.rates):
             H2, G2 = H2 + I.H2[a][b] * (one * other), G2 + I.G2[a][b] * (one * other)
     return Mass(
-        G=_whole(I, P, D, d, modes.flexible.order) + (pseudo(hub) if hub != Inertia.zero() else _NONE),
+        G=_whole(I, P, D, d, modes.flexible.order) + own,
         P=tuple(P),
         D=tuple(D),
         C=I.C2,
@@ -99,6 +105,34 @@ def deformed(kin: Kinematics, k: int, modes: Modes) -> Mass:
         at=modes.at,
         H2=H2,
         G2=G2,
+    )
+
+
+def _curved(second: SecondOrder, modes: Modes, hub: Pseudo) -> Mass:
+    """The same by the fields eta_r: dh/dd_k = sum_i T_ik (modes, fields)_i with T = [1; A_1 d; A_2 d; ...]."""
+    I, m = second.whole, len(modes.d)
+    every, many = range(len(I.P)), range(m)
+    T = [[as_expr(int(i == k)) for k in many] for i in many]
+    amplitudes, drawn = list(modes.d), [as_expr(0)] * m
+    for A in second.A:
+        T.append([sum((A[k, l] * e for l, e in enumerate(modes.d)), as_expr(0)) for k in many])
+        amplitudes.append(sum((t * e for t, e in zip(T[-1], modes.d, strict=True)), as_expr(0)) / 2)
+        pairs = ((k, l, A[k, l] * (2 if l < k else 1)) for k in many for l in range(k + 1))
+        drawn.append(sum((modes.rates[k] * modes.rates[l] * a for k, l, a in pairs), as_expr(0)))
+    z = tuple(amplitudes)
+    D = [_sum(I.C1[i], [I.C2[j][i] for j in every], z) for i in every]
+    columns = [tuple(column) for column in zip(*T, strict=True)]
+    half = [[_sum(zeros(3, 3), list(I.C2[i]), column) for i in every] for column in columns]  # of field i and mode k
+    return Mass(
+        G=_whole(I, list(I.P), D, z, "second") + hub,
+        P=tuple(_sum(zeros(3), list(I.P), column) for column in columns),
+        D=tuple(_sum(zeros(3, 3), D, column) for column in columns),
+        C=tuple(tuple(_sum(zeros(3, 3), half[l], column) for l in many) for column in columns),
+        rates=modes.rates,
+        at=modes.at,
+        H2=_sum(zeros(3), list(I.P), tuple(drawn)),
+        G2=_sum(zeros(3, 3), D, tuple(drawn)),
+        B=tuple(_sum(zeros(3, 3), half[k], tuple(drawn)) for k in many),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polhode.formulations import denoc
@@ -18,9 +18,9 @@ from polhode.formulations.terms import Terms
 from polhode.graph import Expr, Matrix, as_expr, matrix, op_counts, vector, zeros
 from polhode.kinematics import derive
 from polhode.model import Builder, Model
-from polhode.model.flexible import Flexible, Station
+from polhode.model.flexible import SHORTENING, Flexible, Station
 from polhode.model.named import revolute
-from polhode.spatial.modal import ModalInertia
+from polhode.spatial.modal import ModalInertia, SecondOrder
 
 from .simulation_form import terms
 
@@ -135,7 +135,7 @@ class Counted(Flexible):
 
     def _second(self) -> tuple[int, ...]:
         """What shortens moves along x."""
-        return (0,) if self.order == "first" else ()
+        return (0,) if self.order in SHORTENING else ()
 
     @property
     def inertia(self) -> ModalInertia:
@@ -144,7 +144,7 @@ class Counted(Flexible):
         H2 = {(k, l): self._vector(draw, self._second()) for k in many for l in range(k + 1)}
         G2 = {(k, l): self._block(draw, self._second(), self._second()) for k in many for l in range(k + 1)}
         same = {k: (C2[k, k] + C2[k, k].T) / 2 for k in many}
-        return ModalInertia(
+        found = ModalInertia(
             m=as_expr(2),
             h=vector([1, 0, 0]),
             S=matrix([[2 / 3, 0, 0], [0, 0, 0], [0, 0, 0]]),
@@ -153,6 +153,35 @@ class Counted(Flexible):
             C2=tuple(tuple(same[k] if k == l else C2[k, l] if k > l else C2[l, k].T for l in many) for k in many),
             H2=tuple(tuple(H2[max(k, l), min(k, l)] for l in many) for k in many),
             G2=tuple(tuple(G2[max(k, l), min(k, l)] for l in many) for k in many),
+        )
+        return replace(found, second=self._fields(found)) if self.order == "second" else found
+
+    def _fields(self, linear: ModalInertia) -> SecondOrder:
+        """One field along x for each pair of modes, each of the pairs that are left, as those of beams are made."""
+        draw, moved = random.Random(self.seed + 200), SHAPES[self.shapes][0]
+        pairs = [(k, l) for k in range(self.m) for l in range(k + 1)]
+        A = []
+        for r in range(len(pairs)):
+            share = {pair: draw.uniform(0.5, 1) if i >= r else 0.0 for i, pair in enumerate(pairs)}
+            A.append(matrix([[share[max(k, l), min(k, l)] for l in range(self.m)] for k in range(self.m)]))
+        n = self.m + len(pairs)
+        C2 = [[*row, *(self._block(draw, moved, (0,)) for _ in pairs)] for row in linear.C2]
+        unit = matrix([[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+        for r in range(len(pairs)):
+            own = [unit if s == r else zeros(3, 3) for s in range(len(pairs))]
+            C2.append([*(C2[k][self.m + r].T for k in range(self.m)), *own])
+        return SecondOrder(
+            A=tuple(A),
+            whole=ModalInertia(
+                m=linear.m,
+                h=linear.h,
+                S=linear.S,
+                P=(*linear.P, *(self._vector(draw, (0,)) for _ in pairs)),
+                C1=(*linear.C1, *(self._block(draw, (0,), (0,)) for _ in pairs)),
+                C2=tuple(map(tuple, C2)),
+                H2=((zeros(3),) * n,) * n,
+                G2=((zeros(3, 3),) * n,) * n,
+            ),
         )
 
     @property
@@ -173,7 +202,7 @@ class Counted(Flexible):
             p=p,
             Phi=matrix([self._vector(draw, moved) for _ in many]).T,
             Psi=matrix([self._vector(draw, turned) for _ in many]).T,
-            g=tuple(tuple(g[max(k, l), min(k, l)] for l in many) for k in many) if self.order == "first" else (),
+            g=tuple(tuple(g[max(k, l), min(k, l)] for l in many) for k in many) if self.order in SHORTENING else (),
         )
 
     @property

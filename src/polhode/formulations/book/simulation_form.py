@@ -90,6 +90,6 @@ def _still(frame: Frame) -> Frame:
     mass = frame.mass
     if mass is not None:
         rest = tuple(as_expr(0) for _ in mass.rates)
-        mass = replace(mass, rates=rest, H2=zeros(3), G2=zeros(3, 3))
+        mass = replace(mass, rates=rest, H2=zeros(3), G2=zeros(3, 3), B=())
     speeds = tuple(as_expr(0) for _ in frame.speeds)
     return replace(frame, speeds=speeds, bend=Twist.zero(), mass=mass)
