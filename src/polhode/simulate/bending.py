@@ -9,12 +9,11 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.graph import evaluate, symbol
 from polhode.model.body import Body
+from polhode.model.definite import REMEDY
 from polhode.trajectory import Trajectory
 
 DEFLECTED = 0.1  # of the length of a body
 TURNED = 0.3  # rad, of a section
-
-
 LEFT = 0.01  # of the least inertia that the machine has where a body is straight
 
 
@@ -37,6 +36,12 @@ def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) ->
         d = q[:, [names.index(name) for name in body.modes]]
         length = float(evaluate(flexible.length, known))
         stations = [station for line in flexible.lines for station in line]
+        most = int(np.nanargmax(np.linalg.norm(d, axis=1))) if np.isfinite(d).all(axis=1).any() else 0
+        if flexible.order == "first" and without_inertia(dynamics, p, float(t[most]), q[most]) == body.name:
+            return (
+                f"Body {body.name!r} bends so far that its order \"first\" leaves a motion without inertia at t = "
+                f"{t[most]:.6g} s, and what follows is wrong. {REMEDY}"
+            )
         for what, limit, unit, shapes in (
             ("bends by", DEFLECTED, " % of its length", [np.array(evaluate(s.Phi, known)) / length for s in stations]),
             ("turns its sections by", TURNED, " rad", [np.array(evaluate(s.Psi, known)) for s in stations]),
