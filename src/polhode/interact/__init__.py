@@ -1,0 +1,5 @@
+"""Machines in real time: a loop with deadlines, what goes in and what comes out of it."""
+
+from .realtime import Realtime, realtime
+
+__all__ = ["Realtime", "realtime"]
