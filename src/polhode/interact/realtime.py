@@ -37,7 +37,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What went into a run: where it began, the forces of every tick, and commands with the tick before which they came.
+    """What went into a run: where it began, the forces of every tick, and commands with the tick they came before.
 
     begin : arguments of the simulation that it began with
     """
@@ -101,8 +101,9 @@ class Realtime:
 
     def _bind(self) -> None:
         """Have the loop call the integration loop of the mode that is now."""
-        self._bound: Any = self._sim._advance  # kept alive: the loop has its address
-        self._block.advance, self._block.words = _address(self._bound.func), self._bound.args[0]
+        bound: Any = self._sim._advance
+        self._bound = bound  # kept alive: the loop has its address
+        self._block.advance, self._block.words = _address(bound.func), bound.args[0]
         self._block.tau = self._sim._modes.used.tau.ctypes.data
 
     def _pace(self) -> None:
@@ -337,7 +338,7 @@ class _Controller:
             state = self.machine.state
             try:
                 self.machine.tau = self.function(state.t, state.q, state.u)
-            except Exception as error:  # noqa: BLE001 - what a user's function raises is theirs to read
+            except Exception as error:
                 self.machine.failure = f"The controller raised {type(error).__name__} at t = {state.t:.6g} s: {error}"
                 self.machine.pause()
                 return
@@ -399,20 +400,20 @@ def realtime(
             'that has no bound. Use method="moreau".'
         )
     if tau is not None and callable(tau):
-        raise TypeError("realtime: tau is a function, which the loop cannot call. Give it to rt.control(function, rate).")
+        raise TypeError("realtime: tau is a function, which the loop cannot call. Give it to rt.control(function).")
     begin = {"q0": q0, "u0": u0, "z0": z0, "tau": tau, "p": p, "method": method, "step": 1 / rate}
     made = Realtime(dynamics, rate, overrun, begin)
     made.cost = _measured(made)
     if made.cost > 1 / rate:
         raise ValueError(
-            f"realtime: a step takes {made.cost * 1e6:.3g} us here, and a period is {1e6 / rate:.3g} us. Lower the rate, "
-            "or use a faster method."
+            f"realtime: a step takes {made.cost * 1e6:.3g} us here, and a period is {1e6 / rate:.3g} us. Lower the "
+            "rate, or use a faster method."
         )
     return made
 
 
 def _measured(machine: Realtime) -> float:
-    """What a step costs in seconds, the middle one of many from the beginning; what the loop may need is loaded by it."""
+    """What a step costs in seconds, the middle one of many; what the loop may need is loaded by this."""
     trial = Realtime(machine.dynamics, machine.rate, "slow", machine._begin)
     spans, before = [], 0
     for _ in range(TRIALS):
