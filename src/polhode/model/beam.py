@@ -168,7 +168,7 @@ class Beam(Flexible):
             p=self.start + R.T[0] * (L * values.whole(as_expr(part), 1e-15)),
             Phi=matrix(Phi).T,
             Psi=matrix(Psi).T,
-            g=self._shortening(at) if self.order == "first" else (),
+            g=self._shortening(at) if self.order == "first" and part else (),  # 0 at its beginning
         )
 
     def _shortening(self, at: np.ndarray) -> tuple[tuple[Matrix, ...], ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polhode.spatial import Inertia, Twist
+from polhode.spatial import Twist
 
 from .algebra import twists
+from .beam_report import beam_findings
 from .body import Body
 from .checks import unphysical
 from .constraints import Coupling
@@ -46,12 +47,7 @@ def report_on(model: Model) -> Report:
             "Give the body inertia or the joint an armature."
             for speed in speeds
         ]
-    for body in model.bodies:
-        if body.flexible is not None and not body.flexible.root.still and body.total != Inertia.zero():
-            findings.append(
-                f"Body {body.name!r}: its mass= and inertia= move with its undeformed line, and its joint turns with "
-                "the end that its modes turn. A hub that turns with the joint is a body of its own, welded to that end."
-            )
+    findings += beam_findings(model)
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "
