@@ -345,7 +345,7 @@ def _modes(body: Body, hub: Inertia, first: int) -> Modes:
     """What deforms of a body, its hub counted in."""
     assert body.flexible is not None
     d = tuple(map(symbol, body.modes))
-    rates = tuple(map(symbol, body.speeds[len(body.joint.speeds()) :]))
+    rates = tuple(map(symbol, body.rates))
     alone = body.flexible.inertia.at(d)
     at = tuple(range(first, first + len(d)))
     whole = replace(alone, inertia=alone.inertia + hub)
