@@ -282,7 +282,7 @@ def require_inertia_of_beams(eq: Equations) -> None:
             raise ValueError(
                 f"Model {eq.model.name!r}: nothing with inertia moves with {listed(found)}, which turns the flexible "
                 f"body {body.name!r} about its own line, so its acceleration is not determined. Give the beam J=..., "
-                "its polar moment of inertia per length (with or without GJ), the joint an armature, or the body inertia."
+                "its polar moment of inertia per length (with or without GJ), or the joint an armature."
             )
 
 
