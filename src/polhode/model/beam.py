@@ -21,6 +21,14 @@ from .errors import fault
 from .flexible import Flexible, Station
 from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
+from .spelling import spelled
+
+_MADE = "Make mu, EI_y, EI_z, J_y, J_z and GJ of a section and a material with **section(E=..., rho=..., width=...)."
+_INSTEAD = {
+    "EI": "Give EI_z, which resists bending along y, or EI_y, along z.",
+    "mass": "Give mu, the mass per length; a hub and payloads are said with build.body.",
+    **dict.fromkeys(("E", "I", "rho", "A", "G", "width", "height", "diameter"), _MADE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +203,7 @@ class Beam(Flexible):
         return [self.length, *scales, self.tip_mass, *self.start, *self.zeta, self.eta]
 
 
+@spelled("beam", _INSTEAD)
 def beam(
     *,
     length: Any,

@@ -16,6 +16,7 @@ from .nodal_input import losses, reduced
 from .nodal_moments import of_points
 from .reduction import LARGEST
 from .shortening import SecondOrder, along_tree, of_section
+from .spelling import spelled
 
 
 class Frame:
@@ -37,6 +38,7 @@ class Frame:
         self._elements: list[BeamElement] = []
         self._lumps: list[tuple[int, np.ndarray, np.ndarray]] = []  # node, masses (q,), offsets (q, 3)
 
+    @spelled("Frame.beam")
     def beam(
         self, start: str, end: str, *, EA: float, EI_y: float, EI_z: float, GJ: float, mu: float,
         radii: tuple[float, float] = (0.0, 0.0), up: Any = None, elements: int = 8,
@@ -112,6 +114,7 @@ class Frame:
             M[at] += np.einsum("q,qax,qay->xy", mass, B, B)
         return np.array(self._points), (M + M.T) / 2, (K + K.T) / 2
 
+    @spelled("Frame.flexible")
     def flexible(
         self, *, root: str, modes: int = 6, interfaces: Sequence[str] = (), supports: Sequence[str] = (),
         keep: int | None = None, damping: Any = 0.0, order: str = "first", rotation: str = "proper",
