@@ -256,7 +256,7 @@ def simulate(
     parquet: Annotated[Path | None, typer.Option(help="Write the motion as Parquet.")] = None,
     hdf5: Annotated[Path | None, typer.Option(help="Write the motion as HDF5.")] = None,
 ) -> None:
-    """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
+    """Simulate a machine, draw and animate it; loops close first, what was set is kept, what was guessed may move."""
     from polhode.simulate import assemble
     from polhode.simulate.run import doubts
     from polhode.simulate.run import simulated as run

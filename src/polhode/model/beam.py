@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, matrix, vector, zeros
 from polhode.graph.node import Operand
 from polhode.spatial.modal import ModalInertia
 
@@ -123,6 +123,18 @@ class Beam(Flexible):
         """(m, m). Reference: [Book, eq. 42 to 45], with stretch besides."""
         return stiffness(self)
 
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Of the beam alone, held as its ends say, rad/s, rising; what it carries is not in them."""
+        M, K = self.inertia.at([as_expr(0)] * len(self.modes)).M, self.stiffness
+        if free_symbols([*M.entries, *K.entries]):
+            raise fault(
+                "Beam: has symbols, and so no numbers for its frequencies. Give numbers, or linearize the machine."
+            )
+        L = np.linalg.inv(np.linalg.cholesky(np.array(evaluate(M, {}))))
+        found: np.ndarray = np.sqrt(np.linalg.eigvalsh(L @ np.array(evaluate(K, {})) @ L.T))
+        return found
+
     @cached_property
     def damping(self) -> Matrix:
         """(m, m), of damping ratios and of the material."""
@@ -137,13 +149,13 @@ class Beam(Flexible):
             return replace(self._section(0.0), p=self.start + e * along)  # of the hub, before the clamped end
         if part is None:
             raise fault(
-                f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
+                f"{what} has x = {along} along a beam of the length {L}, expected a fixed part of it. "
                 f"Give {'numbers' if L.number is not None else f'it as 0.5*{L}, or both as numbers'}."
             )
         if not -1e-9 <= part <= 1 + 1e-9:
             first, last = ("(" + ", ".join(map(str, end)) + ")" for end in (self.start, self.start + e * L))
             raise fault(
-                f"{what} is at {part:.6g} of the length of its beam, expected from 0 to 1: the beam goes from {first} "
+                f"{what} is at {part:.12g} of the length of its beam, expected from 0 to 1: the beam goes from {first} "
                 f"to {last}. Move it, or weld to the beam's end what reaches further."
             )
         return self._section(min(max(part, 0.0), 1.0))

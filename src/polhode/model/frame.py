@@ -38,6 +38,9 @@ class Frame:
         self._elements: list[BeamElement] = []
         self._lumps: list[tuple[int, np.ndarray, np.ndarray]] = []  # node, masses (q,), offsets (q, 3)
 
+    def __repr__(self) -> str:
+        return f"frame of the nodes {', '.join(self.nodes)} with {len(self._elements)} elements"
+
     @spelled("Frame.beam")
     def beam(
         self, start: str, end: str, *, EA: float, EI_y: float, EI_z: float, GJ: float, mu: float,

@@ -73,7 +73,10 @@ def test_sections_that_cannot_be_are_refused(given, said):
 
 
 MISSPELT = [
-    (lambda: ph.beam(length=1, mu=1, EI=1), "beam: there is no 'EI'. Give EI_z, which resists bending along y, or EI_y"),
+    (
+        lambda: ph.beam(length=1, mu=1, EI=1),
+        "beam: there is no 'EI'. Give EI_z, which resists bending along y, or EI_y",
+    ),
     (lambda: ph.beam(length=1, mu=1, EIz=1), "beam: there is no 'EIz'. Did you mean 'EI_z'?"),
     (lambda: ph.beam(length=1, E=1, I=2), "beam: there is no 'E'. Make mu, EI_y"),
     (lambda: ph.beam(1, 2), "beam: takes no values without a name, found 2. Write length=... instead."),
