@@ -34,7 +34,7 @@ _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
     "model": "Beam Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical "
-    "universal planar spherical free weld height_grid beam flexible craig_bampton Frame",
+    "universal planar spherical free weld height_grid beam section flexible craig_bampton Frame",
     "formats": "load save load_calculix load_flexible save_flexible",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         prismatic,
         revolute,
         screw,
+        section,
         spherical,
         universal,
         weld,
@@ -186,6 +187,7 @@ __all__ = [
     "save",
     "save_flexible",
     "screw",
+    "section",
     "select",
     "sign",
     "simulate",
