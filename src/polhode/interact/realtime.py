@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,6 +181,13 @@ class Realtime:
 
     def _run(self) -> None:
         self.privileges = privileged()
+        try:
+            self._beat()
+        finally:
+            released()
+
+    def _beat(self) -> None:
+        """Run the loop, and do between its ticks what is asked for."""
         block = self._block
         block.next = time.monotonic_ns() + block.period
         while True:
@@ -356,8 +364,22 @@ def _address(function: Any) -> int:
     return found
 
 
+_locked = 0  # threads in this process that want memory locked
+
+
+def released() -> None:
+    """Let memory go where no other loop runs; the rest went with the thread."""
+    global _locked  # noqa: PLW0603 - a right of the whole process
+    _locked -= 1
+    if _locked == 0:
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).munlockall()
+
+
 def privileged() -> str:
     """Ask for the rights of a real-time thread, and say what was granted."""
+    global _locked  # noqa: PLW0603
+    _locked += 1
     said = []
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(80))
