@@ -12,6 +12,7 @@ equations     the equations of motion in canonical form, and their compiled call
 view          plots and animations
 trajectory    what a run leaves behind: states by name, energies, files, pictures
 simulate      from an initial state to a trajectory
+interact      machines in real time
 analyze       whether all formulations agree on a model; its linear models
 cli           the command `polhode`
 
@@ -40,6 +41,7 @@ _PUBLIC = {
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics ConstraintWarning",
     "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
+    "interact": "realtime replay",
     "analyze": "check linearize LinearModel",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
         tanh,
         vector,
     )
+    from .interact import realtime, replay
     from .kinematics import configuration, joint_map, kinematic_matrix, locked
     from .model import (
         TIME,
@@ -183,6 +186,8 @@ __all__ = [
     "pi",
     "planar",
     "prismatic",
+    "realtime",
+    "replay",
     "revolute",
     "save",
     "save_flexible",
