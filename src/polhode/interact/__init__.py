@@ -1,5 +1,28 @@
-"""Machines in real time: a loop with deadlines, what goes in and what comes out of it."""
+"""Machines in real time: a loop with deadlines, what goes in and what comes out of it, and a hand on it."""
 
+from .coupler import Coupler, coupler
+from .devices import Scripted
+from .link import Link
+from .passivity import Passivity
 from .realtime import Realtime, realtime
+from .sample import Device, Sample
+from .stiffness import CouplerWarning, Stiffness, effective_mass, suggest
+from .udp import Driver, Udp
 
-__all__ = ["Realtime", "realtime"]
+__all__ = [
+    "Coupler",
+    "CouplerWarning",
+    "Device",
+    "Driver",
+    "Link",
+    "Passivity",
+    "Realtime",
+    "Sample",
+    "Scripted",
+    "Stiffness",
+    "Udp",
+    "coupler",
+    "effective_mass",
+    "realtime",
+    "suggest",
+]
