@@ -23,8 +23,8 @@ speed is known, and the marker by c. What its own friction b and the coupler los
     L = b a^2 / T - K' (a - c) a / 2 + B' (a- - c)(a - c) / T
 
 With s = c - (a + a-)/2, the sum of L over steps is at least that of (b - B' - K' T/2) a^2/T + K' a s / 2 + B' s^2/T,
-as |a a-| sums to no more than a^2; the last two are at least -K'^2 T a^2 / 16 B'. So nothing is gained, whatever passive
-machine moves the marker, where
+as |a a-| sums to no more than a^2; the last two are at least -K'^2 T a^2 / 16 B'. So nothing is gained, whatever
+passive machine moves the marker, where
 
     b >= (B' + K' T / 4)^2 / B'
 
