@@ -1,6 +1,6 @@
 """Gillespie's cart in a hand: free and with its caster stuck, through the coupler and over UDP.
 
-The paper's section 5 and example 3. The reference is (63) and (67) with the hand and the coupler written out here, solved
+The paper's section 5 and example 3. The reference is (63) and (67) with hand and coupler written out here, solved
 by scipy in continuous time.
 """
 

@@ -128,6 +128,25 @@ def test_no_motion_of_the_hand_gains_where_the_device_has_the_friction(mass, see
         assert has <= put * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.parametrize(("K", "B"), [(100.0, 1.0), (5000.0, 3.0), (20.0, 6.0)])
+def test_the_friction_is_enough_and_no_less_will_do(K, B):
+    """The loss L of the docstring, of any motion of device and marker, and of the worst one."""
+    D = margin(K, B, M, RATE)
+    k, d, b = K / D, B / D, needed_damping(K, B, M, RATE)
+
+    def lost(a, c):
+        before = np.array([0.0, *a[:-1]])
+        return np.sum(b * a**2 / T - k * (a - c) * a / 2 + d * (before - c) * (a - c) / T)
+
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        mixed = rng.normal(size=(2, 50)) + 2 * rng.normal(size=(2, 1)) * (-1.0) ** np.arange(50)
+        assert lost(*mixed) > 0
+    a = (-1.0) ** np.arange(100_000)
+    worst = lost(a, -a * k * T / (4 * d))
+    assert 0 <= worst < 1e-4 * b * len(a) / T
+
+
 def free_device(b, K, B, mass, device_mass):
     """Energy of a device that nobody holds, thrown at a machine."""
     rt, held = sledge(K, B, mass=mass)
