@@ -26,6 +26,7 @@ class Link:
     wrench : on the machine, [torque, force], in the last tick
     shown  : to the device
     stored : energy in the coupler, J
+    failure : what ended the thread that serves the device, if anything did
 
     A device that has no sample, is stale, or does not press its first button has let go: no force on either side.
     """
@@ -36,6 +37,7 @@ class Link:
         self._last, self._inputs = Sample(), {}  # type: tuple[Sample, dict[str, float]]
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
+        self.failure = ""
         self.wrench, self.shown, self.stored = np.zeros(6), NOTHING, 0.0
         given = rt._begin["p"]
         self._p: dict[str, Any] = {} if given is None else {"p": given}
@@ -73,6 +75,8 @@ class Link:
             self._thread.join()
             self._thread = None
         self._let_go()
+        self.shown = NOTHING
+        self.device.write(NOTHING)
 
     def __enter__(self) -> Link:
         return self.start()
@@ -82,11 +86,16 @@ class Link:
 
     def _serve(self, period: float) -> None:
         due = time.monotonic()
-        while not self._ended.is_set():
-            self._take()
-            self._show(self.rt.state)
-            due = max(due + period, time.monotonic() - period)
-            self._ended.wait(max(due - time.monotonic(), 0.0))
+        try:
+            while not self._ended.is_set():
+                self._take()
+                self._show(self.rt.state)
+                due = max(due + period, time.monotonic() - period)
+                self._ended.wait(max(due - time.monotonic(), 0.0))
+        except Exception as error:  # of a device, whatever it may be
+            self.failure = f"The device failed: {type(error).__name__}: {error}. It was let go."
+        finally:  # nothing goes on to pull
+            self._let_go()
 
     def _take(self) -> None:
         """Have the machine know where the device is."""
@@ -118,6 +127,8 @@ class Link:
         if not holds:
             felt[:] = 0.0
         self.shown = limited(tuple((-felt).tolist()), self.device.most_force, self.device.most_torque)
+        if self.passivity is not None:
+            self.passivity.limit(-np.array(self.shown[3:]))
         self.device.write(self.shown)
 
     def _middle(self, state: State, after: State | None) -> tuple[np.ndarray, np.ndarray]:

@@ -39,6 +39,13 @@ class Passivity:
         self._held: np.ndarray | None = None  # the force, and of it what the damper does
         self._added: np.ndarray = np.zeros(0)
 
+    def limit(self, force: Any) -> None:
+        """Have the force that is held be another, as where a device cannot show so much."""
+        if self._held is not None:
+            less = np.atleast_1d(np.asarray(force, dtype=float))
+            self._added = self._added + less - self._held
+            self._held = less
+
     def tick(self, force: Any, moved: Any, velocity: Any) -> np.ndarray:
         """The force to hold until the next tick: as given, with the damper where energy was made.
 

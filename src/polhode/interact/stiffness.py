@@ -28,7 +28,7 @@ passive machine moves the marker, where
 
     b >= (B' + K' T / 4)^2 / B'
 
-and no less will do: a = 1, -1, 1, ... with c = -a K' T / 4 B', which a marker on a damper does, gains for any smaller b.
+and no less will do: a = 1, -1, 1, ... with c = -a K' T / 4 B', as of a marker on a damper, gains for a smaller b.
 Where the marker stands, c = 0, it is b >= K' T / 2 + B', of [Colgate, Schenkel 1997]; a hand that goes to and fro each
 step gains if it is not. K' is largest, b / T, with B' = b / 4.
 
