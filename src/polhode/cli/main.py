@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
+from .export import export
 from .holding import constraint_lists, statement
 from .linear import linearize
 from .printing import print_json
@@ -197,6 +198,7 @@ def check(
 
 
 app.command()(shared(linearize))
+app.command()(shared(export))
 
 
 @app.command()

@@ -214,8 +214,8 @@ class Code:
         lam = vector([symbol(f"reaction {i}") for i in range(len(self.constraints))])
         udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
         rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, held)
-        given = {"lam": lam} if len(lam) else {}
-        return None if rows is None else self.compiled("slopes", rows, forced=True, rate=rate, **given)
+        given = {"rate": rate} | ({"lam": lam} if len(lam) else {})
+        return None if rows is None else self.compiled("slopes", rows, True, None, "llvm", **given)
 
     @property
     def sloping(self) -> tuple[int, int]:

@@ -30,8 +30,8 @@ def export(
 ) -> Path:  # fmt: skip
     """Write a page that runs a machine in the browser: one file that needs no network and no server.
 
-    The equations of motion are printed as JavaScript and taken forward by rk4. Bodies may be pulled with the mouse, forces
-    and the parameters that were not compiled in have sliders.
+    The equations of motion are printed as JavaScript and taken forward by rk4. Bodies may be pulled with the mouse;
+    forces, and parameters that were not compiled in, have sliders.
 
     q0, u0, z0 : where it begins, tau : numbers and expressions, p : parameters, as of `simulate`
     step       : of rk4, seconds
@@ -80,8 +80,8 @@ def check(dynamics: Dynamics) -> None:
     closed = list(dict.fromkeys(program_of(dynamics).held.names))
     what = ""
     if comes:
-        what = f"{listed(comes)} may come and go, and a page cannot switch yet. Leave them out (of joint limits: "
-        what += 'limits="ignore").'
+        what = f"{listed(comes)} may come and go, and a page cannot switch yet. Leave them out, "
+        what += 'or load with limits="ignore" where they are limits of joints.'
     elif closed:
         what = f"{listed(closed)} hold, and a page cannot close loops yet. Leave them out."
     elif bends:
