@@ -10,6 +10,7 @@ import numpy as np
 
 from polhode.compile import Function
 from polhode.equations import Dynamics
+from polhode.equations.closed import Closed, possible
 from polhode.equations.inputs import inputs
 from polhode.equations.program import Program, program_of
 from polhode.graph import Expr, matrix
@@ -62,10 +63,17 @@ def live_page(
     scene = traj.scene()
     texts = [f.source for f in functions(program, scene.bodies[1:], scene.upright)]
     names = ", ".join(f"jacobian{k}" for k in range(1, len(scene.bodies)))
+    closing = "null" if program.flow is not None else _closing(Closed(program))
     data, knows = scene_data(scene) | {"poses": ""}, machine(sim, traj, program, scene.upright)
     page = filled(_text("live.html"), scene.title, scene=as_json(data), machine=as_json(knows))
-    equations = "\n".join([*texts, f"const jacobians = [{names}];\n"])
+    equations = "\n".join([*texts, f"const jacobians = [{names}], closing = {closing};\n"])
     return page.replace("/*{{equations}}*/\n", equations).replace("/*{{rk4}}*/\n", _text("rk4.js"))
+
+
+def _closing(closed: Closed) -> str:
+    """What brings a state back to its constraints, as rk4.js takes it."""
+    rows = closed.independent
+    return f"{{ factors, residuals, rates, independent: {as_json(rows)}, size: {len(closed.factors) - len(rows)} }}"
 
 
 def _text(name: str) -> str:
@@ -77,13 +85,14 @@ def check(dynamics: Dynamics) -> None:
     model = dynamics.equations.model
     comes = [c.name for c in model.candidates]
     bends = [body.name for body in model.bodies if body.flexible is not None]
-    closed = list(dict.fromkeys(program_of(dynamics).held.names))
+    program = program_of(dynamics)
+    closed = [] if possible(program) else list(dict.fromkeys(program.held.names))
     what = ""
     if comes:
         what = f"{listed(comes)} may come and go, and a page cannot switch yet. Leave them out, "
         what += 'or load with limits="ignore" where they are limits of joints.'
     elif closed:
-        what = f"{listed(closed)} hold, and a page cannot close loops yet. Leave them out."
+        what = f"{listed(closed)} hold, and cannot be eliminated in one order for all states. Leave them out."
     elif bends:
         what = f"{listed(bends)} deform, and a page cannot draw that yet. Use rigid bodies."
     elif not len(dynamics.equations.u):
@@ -103,13 +112,19 @@ def functions(program: Program, bodies: tuple[str, ...], upright: np.ndarray) ->
     """What the page calls, in JavaScript: the flow, the poses of bodies, and the Jacobian of each.
 
     flow      : (t, x, tau, p) -> dx
+    factors, residuals, rates : see `Closed`, where constraints hold
     poses     : (t, x, p) -> rotation by rows and place of each body, (n, 12), in axes with z up
     jacobianK : (t, x, p) -> (6, nu) of body K in these axes, angular part first
     """
     eq, U = program.equations, matrix(upright.tolist())
-    assert program.flow is not None
     rows: list[Expr] = []
-    found = [Function(program.flow.signature, "javascript")]
+    if program.flow is not None:
+        found = [Function(program.flow.signature, "javascript")]
+    else:
+        closed = Closed(program)
+        found = [program.compiled("flow", closed.flow, True, target="javascript")]
+        found.append(program.compiled("factors", closed.factors, target="javascript"))
+        found += [Function(f.signature, "javascript") for f in (closed.residuals, program.rates)]
     for name in bodies:
         X = eq.pose(name)
         rows += [*(U @ X[:3, :3]).entries, *(U @ X[:3, 3]).entries]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mechanisms import four_bar
 
 import polhode as ph
 from polhode.interact.page import export, functions, live_page, pulled
@@ -18,7 +19,7 @@ needs_node = pytest.mark.skipif(not shutil.which("node"), reason="NODE IS MISSIN
 
 DRIVER = """
 const x = Float64Array.from(machine.x), tau = Float64Array.from(machine.tau), p = Float64Array.from(machine.p);
-const step = makeStepper(flow, x.length, machine.units);
+const step = makeStepper(flow, machine.nq, machine.nu, x.length, machine.units, closing);
 for (let i = 0; i < COUNT; i++) step(machine.t + i * machine.h, x, machine.h, tau, p);
 console.log(JSON.stringify([...x]));
 """
@@ -46,10 +47,29 @@ def thrown():
     return ph.formulate(build.build()).compile()
 
 
+def hung():
+    """A body with a quaternion, one point of which is tied to the world."""
+    build = ph.Builder("hung")
+    build.body("box", joint=ph.free(quaternion=True), mass=2, com=(0, 0, -0.3), inertia=(0.1, 0.2, 0.3))
+    build.loop("world", "box", "point", name="hook")
+    return ph.formulate(build.build()).compile()
+
+
+def linkage():
+    return ph.formulate(four_bar()).compile()
+
+
+def linkage_start():
+    q, u = ph.assemble(linkage(), [-1.0, 0.5, -1.5], {"a_dot": 2.0}, keep=["a_dot"])
+    return {"q0": q, "u0": u}
+
+
 MACHINES = {
     "cart-pole": (cart_pole, CART),
     "ur5": (ur5, {"q0": [0.1, -1, 0.5, 0.2, 0.3, 0.1]}),
     "thrown": (thrown, {"u0": [3, 0.1, 5, 0, 0, 1]}),
+    "hung": (hung, {"u0": [1, 0.5, 3, 0, 0, 0]}),
+    "four-bar": (linkage, linkage_start()),
 }
 
 

@@ -12,7 +12,8 @@ from polhode.interact import export
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 # colours of the canvas: how many there are, and how many pixels are not the most frequent
 COLOURS = """() => {
-  const { width, height } = canvas, data = new Uint32Array(pen.getImageData(0, 0, width, height).data.buffer), seen = new Map();
+  const image = pen.getImageData(0, 0, canvas.width, canvas.height), data = new Uint32Array(image.data.buffer);
+  const seen = new Map();
   for (const c of data) seen.set(c, (seen.get(c) ?? 0) + 1);
   return [seen.size, data.length - Math.max(...seen.values())];
 }"""
