@@ -11,6 +11,7 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
+from .export import export
 from .holding import constraint_lists, statement
 from .linear import linearize
 from .printing import noted, print_json, say
@@ -192,6 +193,7 @@ def check(
 
 
 app.command()(shared(linearize))
+app.command()(shared(export))
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
-from .animate import page, save
+from .animate import as_json, filled, page, save, scene_data
 from .layout import build
 from .optional import needed
 from .plot import Curve, figure
@@ -14,12 +14,15 @@ __all__ = [
     "Scene",
     "Shape",
     "Tie",
+    "as_json",
     "build",
     "figure",
+    "filled",
     "for_animation",
     "for_figure",
     "needed",
     "page",
     "placed",
     "save",
+    "scene_data",
 ]
