@@ -19,6 +19,7 @@ STAGES = [
     "view",
     "trajectory",
     "simulate",
+    "interact",
     "analyze",
     "cli",
 ]

@@ -1,7 +1,8 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
 from .animate import page, save
-from .layout import build
+from .frames import Frames
+from .layout import build, build_live
 from .optional import needed
 from .plot import Curve, figure
 from .scene import Scene, Shape, Tie
@@ -11,10 +12,12 @@ __all__ = [
     "FIGURES",
     "FILMS",
     "Curve",
+    "Frames",
     "Scene",
     "Shape",
     "Tie",
     "build",
+    "build_live",
     "figure",
     "for_animation",
     "for_figure",
