@@ -16,6 +16,7 @@ from .linear import linearize
 from .printing import print_json
 from .reading import Deriving, Reading, require_values, shared
 from .values import named_values, vector_values
+from .viewing import view
 from .wording import for_shell
 
 app = typer.Typer(
@@ -197,6 +198,7 @@ def check(
 
 
 app.command()(shared(linearize))
+app.command()(shared(view))
 
 
 @app.command()

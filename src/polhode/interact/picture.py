@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from polhode.compile import compile
 from polhode.equations import Dynamics
-from polhode.graph import Expr, Matrix, free_symbols, substitute, symbol, vector
-from polhode.model import TIME
+from polhode.graph import symbol, vector
 from polhode.view import build_live
 from polhode.view.animate import places
 from polhode.view.film import PALETTE
+
+from .at_state import AtState
+from .realtime import State
 
 HEAD = ("t", "kinetic", "potential", "running", "speed", "ticks", "late", "missed")  # float64 before the poses
 
@@ -24,57 +25,33 @@ class Picture:
     hosts : the body that each frame is a part of, by its place
     """
 
-    def __init__(self, dynamics: Dynamics, p: np.ndarray, q: np.ndarray, u: np.ndarray, z: np.ndarray) -> None:
-        self.dynamics, self.p = dynamics, p
-        eq = dynamics.equations
-        self._poses = self._compiled([eq.pose(body.name) for body in eq.model.merged().bodies])
-        self._energy = self._compiled([vector([eq.kinetic, eq.potential])])
-        coordinates = [str(s.value) for s in eq.q]
-        bent = [body for body in eq.model.merged().bodies if body.flexible is not None]
-        self._modes = {body.name: [coordinates.index(name) for name in body.modes] for body in bent}
-        bodies = [body.name for body in eq.model.merged().bodies]
-        X = self._bodies(0.0, q, u, z)
+    def __init__(self, dynamics: Dynamics, p: np.ndarray, state: State) -> None:
+        eq, self.dynamics = dynamics.equations, dynamics
+        bodies = eq.model.merged().bodies
+        self._poses = AtState(dynamics, p, [eq.pose(body.name) for body in bodies])
+        self._energy = AtState(dynamics, p, [vector([eq.kinetic, eq.potential])])
+        places = [str(s.value) for s in eq.q]
+        self._modes = {b.name: [places.index(name) for name in b.modes] for b in bodies if b.flexible is not None}
         values = {s: float(e) for s, e in dynamics.values.items()}
         values |= dict(zip(map(symbol, dynamics.parameters), map(float, p), strict=True))
-        at = {name: X[None, k] for k, name in enumerate(bodies)}
-        amplitudes = {name: q[None, where] for name, where in self._modes.items()}
+        X = self._bodies(state)
+        at = {body.name: X[None, k] for k, body in enumerate(bodies)}
+        amplitudes = {name: state.q[None, where] for name, where in self._modes.items()}
         self.scene, self.frames = build_live(eq.model, at, values, amplitudes)
-        self.names, self.hosts = self.scene.bodies, self.scene.hosts
-        self.upright = self.scene.upright
+        self.names, self.hosts, self.upright = self.scene.bodies, self.scene.hosts, self.scene.upright
 
-    def _compiled(self, outputs: list[Matrix]) -> Any:
-        """Compile expressions of t, q, u, z and p, with those as inputs that there are."""
-        dyn, eq = self.dynamics, self.dynamics.equations
-        written = [substitute(substitute(e, eq.kinematics.quasi), dyn.values) for e in outputs]
-        if not written:
-            return lambda *_: []
-        inputs: dict[str, Matrix] = {"t": vector([TIME]), "q": eq.q, "u": eq.u, "z": eq.z}
-        inputs["p"] = vector(map(symbol, dyn.parameters))
-        seen: set[Expr] = {s for e in written for s in free_symbols(e)}
-        used = {name: part for name, part in inputs.items() if len(part) and (name == "q" or seen & set(part))}
-        made = compile(used, written, target=dyn.target, name="picture")
-        order = [list(inputs).index(name) for name in used]
+    def _bodies(self, state: State) -> np.ndarray:
+        return np.array(self._poses(state)).reshape(-1, 4, 4)
 
-        def call(*given: np.ndarray) -> Any:
-            return made(*[given[k] for k in order])
-
-        return call
-
-    def _bodies(self, t: float, q: np.ndarray, u: np.ndarray, z: np.ndarray) -> np.ndarray:
-        found = self._poses(np.array([t]), q, u, z, self.p)
-        found = found if isinstance(found, list | tuple) else [found]
-        return np.array(found).reshape(-1, 4, 4)
-
-    def energy(self, t: float, q: np.ndarray, u: np.ndarray, z: np.ndarray) -> tuple[float, float]:
+    def energy(self, state: State) -> tuple[float, float]:
         """Kinetic and potential energy, J."""
-        found = self._energy(np.array([t]), q, u, z, self.p)
-        kinetic, potential = np.ravel(found)
+        kinetic, potential = self._energy(state)[0]
         return float(kinetic), float(potential)
 
-    def poses(self, t: float, q: np.ndarray, u: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def poses(self, state: State) -> np.ndarray:
         """X_WF of all frames, (n, 4, 4)."""
-        amplitudes = {name: q[where] for name, where in self._modes.items()}
-        return self.frames.at(self._bodies(t, q, u, z), amplitudes)
+        amplitudes = {name: state.q[where] for name, where in self._modes.items()}
+        return self.frames.at(self._bodies(state), amplitudes)
 
     def frame(self, head: dict[str, float], poses: np.ndarray) -> bytes:
         """One frame for a page: the numbers of HEAD as float64, then a place and a quaternion of each frame, float32."""
