@@ -148,10 +148,13 @@ export class Machine {
 
   ground() {
     const { size, floor } = this.scene, power = 10 ** Math.floor(Math.log10(size / 3)), step = [1, 2, 5, 10].map(x => x * power).findLast(x => x <= size / 3) ?? power;
-    const grid = this.add(new THREE.GridHelper(40 * step, 40));
-    grid.rotation.x = Math.PI / 2;
-    grid.position.z = floor - 1e-3 * size;
-    grid.material.vertexColors = false; grid.material.transparent = true; grid.material.opacity = 0.55; grid.material.needsUpdate = true;
+    const n = 24, at = [], seen = [];               // in short pieces, which fade away
+    for (let i = -n; i <= n; i++) for (let j = -n; j < n; j++) for (const [a, b] of [[[i, j], [i, j + 1]], [[j, i], [j + 1, i]]]) for (const [x, y] of [a, b]) {
+      at.push(x * step, y * step, floor - 1e-3 * size); seen.push(1, 1, 1, 0.6 * Math.max(0, 1 - Math.hypot(x, y) / n));
+    }
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.Float32BufferAttribute(at, 3)).setAttribute("color", new THREE.Float32BufferAttribute(seen, 4));
+    const grid = this.add(new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false })));
     this.tinted.push([grid.material, { role: "grid", bodies: [0] }]);
   }
 

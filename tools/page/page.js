@@ -104,7 +104,7 @@ addEventListener("keydown", event => {
 // ---- where it is seen from
 function fit() {
   if (!machine) return;
-  const { center, radius } = machine.extent(), { yaw, pitch, size } = scene, r = Math.max(radius, 0.5 * size);
+  const { center, radius } = machine.extent(), { yaw, pitch, size } = scene, r = Math.max(radius, 0.75 * size);
   const narrow = Math.min(1, camera.aspect), far = 1.15 * r / Math.sin(camera.fov * Math.PI / 360) / narrow;
   const tilt = Math.max(pitch, 0.15);
   orbit.target.copy(center);

@@ -16,10 +16,10 @@ export class Plot {
     if (canvas.width !== Math.round(w * ratio)) { canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio); }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0); pen.clearRect(0, 0, w, h);
     if (rows.length < 2) return;
-    let low = 0, high = 0;
+    let low = Infinity, high = -Infinity;
     for (const [, ...values] of rows) for (const v of values) { low = Math.min(low, v); high = Math.max(high, v); }
     const span = high - low || 1, end = rows[rows.length - 1][0], x = t => w * (1 - (end - t) / SECONDS), y = v => h - 4 - (h - 8) * (v - low) / span;
-    pen.lineWidth = 1; pen.strokeStyle = css("--line"); pen.beginPath(); pen.moveTo(0, y(0)); pen.lineTo(w, y(0)); pen.stroke();
+    if (low <= 0 && high >= 0) { pen.lineWidth = 1; pen.strokeStyle = css("--line"); pen.beginPath(); pen.moveTo(0, y(0)); pen.lineTo(w, y(0)); pen.stroke(); }
     pen.lineWidth = 1.6;
     [["--kinetic", 1], ["--potential", 2], ["--ink", 3]].forEach(([ink, k]) => {
       pen.strokeStyle = css(ink); pen.beginPath();

@@ -54,9 +54,10 @@ class Picture:
         return self.frames.at(self._bodies(state), amplitudes)
 
     def frame(self, head: dict[str, float], poses: np.ndarray) -> bytes:
-        """One frame for a page: the numbers of HEAD as float64, then a place and a quaternion of each frame, float32."""
-        first = np.array([head[name] for name in HEAD], dtype="<f8").tobytes()
-        return first + places(poses[None], self.upright)[0].astype("<f4").tobytes()
+        """One picture: the numbers of HEAD as float64, then a place and a quaternion of each frame as float32."""
+        first = np.array([head[name] for name in HEAD], dtype="<f8")
+        rest = places(poses[None], self.upright)[0].astype("<f4")
+        return bytes(first.tobytes() + rest.tobytes())
 
     def description(self) -> dict[str, Any]:
         """What a page has to know once: shapes in their frames, names, where to look from."""

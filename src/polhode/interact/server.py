@@ -41,7 +41,7 @@ class Server:
     """
 
     def __init__(self, loop: Realtime, address: str = "127.0.0.1", port: int = 0, token: str = "") -> None:
-        needed("websockets", "view", "The live page")
+        self._closed = needed("websockets.exceptions", "view", "The live page").ConnectionClosed
         self.address, self.local = address, _is_local(address)
         self.token = token or ("" if self.local else secrets.token_urlsafe(16))
         self.table = Table(loop)
@@ -134,9 +134,9 @@ class Server:
         if not self.token and host not in self._hosts:
             return self._refuse(connection, http.HTTPStatus.FORBIDDEN, "This address is not served.")
         given = parse_qs(where.query).get("token", [""])[0]
-        if self.token and not hmac.compare_digest(given.encode(), self.token.encode()):
-            if where.path != "/page.js":  # which is public
-                return self._refuse(connection, http.HTTPStatus.FORBIDDEN, "The token is missing or wrong.")
+        known = not self.token or hmac.compare_digest(given.encode(), self.token.encode())
+        if not known and where.path != "/page.js":  # which is public
+            return self._refuse(connection, http.HTTPStatus.FORBIDDEN, "The token is missing or wrong.")
         if where.path == "/socket":
             if origin != f"http://{host}":
                 return self._refuse(connection, http.HTTPStatus.FORBIDDEN, "This origin is not served.")
@@ -158,10 +158,12 @@ class Server:
     async def _guest(self, page: Any) -> None:
         """Serve one page until it leaves; what it holds is let go then."""
         if len(self._guests) >= GUESTS:
-            return await page.close(1013, "Too many pages are open.")  # type: ignore[no-any-return]
+            await page.close(1013, "Too many pages are open.")
+            return
         self._guests.add(page)
         sender = None
         try:
+            self._draw()
             await page.send(json.dumps({"scene": self.table.description()}))
             sender = asyncio.create_task(self._send(page))
             async for text in page:
@@ -171,7 +173,7 @@ class Server:
                     said = str(error.args[0]) if error.args else type(error).__name__
                     await page.send(json.dumps({"refused": said}))
                 self._draw()
-        except _closed():
+        except self._closed:
             pass
         finally:
             if sender is not None:
@@ -180,7 +182,7 @@ class Server:
             self.table.leave(page)
 
     async def _send(self, page: Any) -> None:
-        """Send the newest picture whenever the last one is on its way: a slow page skips pictures, and delays nobody."""
+        """Send the newest picture once the last one is on its way: a slow page skips pictures, and delays nobody."""
         frame, words = b"", ""
         try:
             while True:
@@ -192,14 +194,8 @@ class Server:
                     await page.send(frame)
                 async with self._drawn:
                     await self._drawn.wait()
-        except _closed():
+        except self._closed:
             pass
-
-
-def _closed() -> type[Exception]:
-    from websockets.exceptions import ConnectionClosed
-
-    return ConnectionClosed
 
 
 def _is_local(address: str) -> bool:

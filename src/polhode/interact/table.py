@@ -127,8 +127,10 @@ class Table:
         loop, state = self.loop, self.loop.state
         kinetic, potential = self.picture.energy(state)
         late = loop.lateness
-        head = {"t": state.t, "kinetic": kinetic, "potential": potential, "running": float(loop.running),
-                "speed": loop.speed, "ticks": float(loop.ticks), "late": late.p99, "missed": float(late.missed)}  # fmt: skip
+        head = {
+            "t": state.t, "kinetic": kinetic, "potential": potential, "running": float(loop.running),
+            "speed": loop.speed, "ticks": float(loop.ticks), "late": late.p99, "missed": float(late.missed),
+        }  # fmt: skip
         return self.picture.frame(head, self.picture.poses(state))
 
     def words(self) -> dict[str, Any]:

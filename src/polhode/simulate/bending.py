@@ -39,7 +39,7 @@ def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) ->
         most = int(np.nanargmax(np.linalg.norm(d, axis=1))) if np.isfinite(d).all(axis=1).any() else 0
         if flexible.order == "first" and without_inertia(dynamics, p, float(t[most]), q[most]) == body.name:
             return (
-                f'Body {body.name!r} bends so far that its order "first" leaves a motion without inertia at t = '
+                f"Body {body.name!r} bends so far that its order \"first\" leaves a motion without inertia at t = "
                 f"{t[most]:.6g} s, and what follows is wrong. {REMEDY}"
             )
         for what, limit, unit, shapes in (

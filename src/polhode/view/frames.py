@@ -38,4 +38,5 @@ class Frames:
             found[0, places] = found[0, k] @ made.poses(amplitudes[name][None])[0]
         for k, foot in self._feet.items():
             found[:, k] = foot(found)
-        return found[0]
+        every: np.ndarray = found[0]
+        return every

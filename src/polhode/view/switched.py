@@ -76,7 +76,7 @@ def spans(modes: Modes, name: str) -> Spans:
 
 
 def foot(layout: _Layout, c: Contact) -> Foot:
-    """What gives the frame of the point of contact, (k, 4, 4), in the axes of the ground, from all poses, (k, n, 4, 4)."""
+    """What gives the frame of a point of contact, (k, 4, 4), in the axes of the ground, from poses, (k, n, 4, 4)."""
     (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
     radius = 0.0 if c.radius is None else float(layout.numbers([c.radius])[0])
     axis = layout.numbers(c.axis) if c.radius is not None and c.shape == "disc" else None
