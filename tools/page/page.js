@@ -193,6 +193,7 @@ window.polhode = {
   get scene() { return scene; },
   place(frame) { return machine.groups[frame].position.toArray(); },
   pixel(frame, point = [0, 0, 0]) {
+    camera.updateMatrixWorld();
     const p = machine.groups[frame].localToWorld(new THREE.Vector3(...point)).project(camera), { left, top, width, height } = canvas.getBoundingClientRect();
     return [left + (p.x + 1) / 2 * width, top + (1 - p.y) / 2 * height];
   },
