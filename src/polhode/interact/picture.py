@@ -65,7 +65,10 @@ class Picture:
         constraints = [c.name for c in self.dynamics.equations.model.merged().constraints]
         parts = []
         for part in scene.parts:
-            owner = None if part.when is None else constraints[int(part.when[0][0])]
+            place = None if part.when is None else int(part.when[0][0]) if part.when else 0
+            if place == 0:
+                continue  # of no constraint
+            owner = None if place is None else constraints[place - 1]
             parts.append({
                 "kind": part.kind, "size": list(part.size), "role": part.role, "name": part.name,
                 "bodies": list(part.bodies), "points": part.points.tolist(), "owner": owner,

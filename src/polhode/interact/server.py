@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import http
 import ipaddress
 import json
 import secrets
+import signal
 import socket
 import threading
 from importlib import resources
@@ -61,7 +63,7 @@ class Server:
     # life
 
     def run(self, ready: threading.Event | None = None) -> None:
-        """Serve until `stop`, or Ctrl-C."""
+        """Serve until `stop`, or until Ctrl-C in the main thread."""
         asyncio.run(self._serve(ready))
 
     def start(self) -> Server:
@@ -90,6 +92,9 @@ class Server:
         from websockets.asyncio.server import serve
 
         self._stop, self._runner = asyncio.Event(), asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(NotImplementedError):  # not on Windows, where it raises KeyboardInterrupt
+                self._runner.add_signal_handler(signal.SIGINT, self._stop.set)
         self._draw()
         serving = serve(
             self._guest, sock=self._socket, process_request=self._answer, max_size=LARGEST, max_queue=16,

@@ -59,9 +59,10 @@ def build_live(
 
     poses, amplitudes : as of `build`, (1, 4, 4) and (1, m)
 
-    A part that comes and goes has as `when` the place of its constraint among the model's, from k to k.
+    A part that comes and goes has as `when` the place of its constraint among the model's, from k to k, from 1 on.
+    What is there while bodies are somewhere, as of contacts that are springs, has 0, or nothing.
     """
-    owners = {c.name: [(float(k), float(k), "acts")] for k, c in enumerate(model.merged().constraints)}
+    owners = {c.name: [(float(k), float(k), "acts")] for k, c in enumerate(model.merged().constraints, start=1)}
     layout = _Layout(model.merged(), poses, values, np.zeros(1))
     sections.join(layout, amplitudes, 1.0)
     scene = layout.scene(owners, {"title": model.name})

@@ -1,5 +1,7 @@
 """What hands, sliders and switches do to a machine, and what is drawn of it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from polhode.interact.realtime import State
 from polhode.interact.table import Table
 from tests.live import loop
 from tests.unit.view.test_flexible_pictures import moved
+
+WALKER = Path(__file__).parents[3] / "examples" / "walker.toml"
 
 
 @pytest.fixture
@@ -150,3 +154,12 @@ def test_frames_of_a_state_are_those_of_the_scene_of_a_motion(motion):
     assert np.abs(whole.poses[-1] - whole.poses[0]).max() > 0.1
     owned = {part["owner"] for part in picture.description()["parts"]} - {None}
     assert owned == {c.name for c in traj.dynamics.equations.model.constraints}
+
+
+def test_pins_of_contacts_that_are_springs_belong_to_no_constraint():
+    dyn = ph.formulate(ph.load(WALKER)).compile()
+    q, u = dyn.equations.model.neutral(), np.zeros(len(dyn.equations.u))
+    for height in (0.0, 5.0):  # on the ground, and above it
+        q[dyn.equations.model.coordinates.index("top_z")] = height
+        picture = Picture(dyn, np.zeros(0), State(t=0.0, q=q, u=u, z=np.zeros(len(dyn.equations.z))))
+        assert {part["owner"] for part in picture.description()["parts"]} == {None}
