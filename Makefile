@@ -3,15 +3,15 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-all bench check format kernels clean
+.PHONY: demo test test-all bench check format kernels page clean
 
 demo: .venv/installed
 	@for f in examples/[0-9]*.py; do $(BIN)/python $$f || exit 1; done
 
-test: .venv/test .venv/robots .venv/compilers
+test: .venv/test .venv/robots .venv/compilers .venv/browser
 	$(BIN)/python -m pytest -n auto
 
-test-all: .venv/test .venv/robots .venv/compilers
+test-all: .venv/test .venv/robots .venv/compilers .venv/browser
 	POLHODE_THOROUGH=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: .venv/bench
@@ -31,8 +31,12 @@ format: .venv/check
 kernels: .venv-kernels/installed
 	.venv-kernels/bin/python tools/kernels.py
 
+# The live page, after a change of tools/page. Needs Node; what it makes is committed, so that nobody else does.
+page:
+	cd tools/page && npm ci --no-audit --no-fund && npm run build
+
 clean:
-	rm -rf .venv .venv-kernels
+	rm -rf .venv .venv-kernels tools/page/node_modules
 
 .venv/installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Polhode needs Python 3.11 or later. Say which: make PYTHON=/path/to/python3"; exit 1; }
@@ -54,6 +58,14 @@ clean:
 		test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 		echo "Installing $$p" && apt-get update -qq && apt-get install -y -qq $$p >/dev/null; } || \
 		echo "No $$c, and it cannot be installed here: the tests that need it will be skipped."; done
+	@touch $@
+
+# The live page is tested in Chromium; without it, those tests are skipped and say so.
+.venv/browser: .venv/installed
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		echo "Installing chromium" && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+		echo "No Chromium, and it cannot be installed here: the tests of the live page will be skipped."
 	@touch $@
 
 .venv/test .venv/bench .venv/check: .venv/%: .venv/installed

@@ -17,6 +17,7 @@ from .linear import linearize
 from .printing import noted, print_json, say
 from .reading import Deriving, Reading, require_values, shared
 from .values import named_values, vector_values
+from .viewing import view
 from .wording import for_shell
 
 app = typer.Typer(
@@ -194,6 +195,7 @@ def check(
 
 app.command()(shared(linearize))
 app.command()(shared(export))
+app.command()(shared(view))
 
 
 @app.command()

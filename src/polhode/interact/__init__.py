@@ -4,7 +4,7 @@ from .coupler import Coupler, coupler
 from .devices import Scripted
 from .lateness import Lateness
 from .link import Link
-from .page import export
+from .exported import export
 from .passivity import Passivity
 from .realtime import Realtime, Session, State, realtime, replay
 from .sample import Device, Sample

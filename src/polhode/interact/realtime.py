@@ -16,6 +16,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.simulate import Simulation
 from polhode.simulate.asked import is_number, values_of
+from polhode.simulate.switchboard import SwitchError
 
 from .lateness import Lateness
 from .ticking import BINS, FAILED, FULL, LEFT, OVERRUN, SKIP, SLOW, STOP, Block, entry
@@ -65,6 +66,7 @@ class Realtime:
         self.failure = ""
         self.privileges = ""
         self.cost = 0.0
+        self.refused = ""  # why a constraint was last not engaged or released while it ran
         self._prepare()
 
     # the machine and the memory that the loop works on
@@ -157,7 +159,7 @@ class Realtime:
     def reset(self) -> None:
         """Go back to the beginning, and stand still there."""
         self.stop()
-        self.failure = ""
+        self.failure = self.refused = ""
         self._prepare()
 
     def __enter__(self) -> Realtime:
@@ -193,7 +195,10 @@ class Realtime:
         while True:
             with self._wake:
                 for do in self._todo:
-                    do()
+                    try:
+                        do()
+                    except SwitchError as error:  # nothing was changed
+                        self.refused = str(error)
                 self._todo.clear()
                 if self._wanted == "paused":
                     self._wake.wait_for(lambda: self._wanted != "paused" or self._todo)
@@ -264,14 +269,16 @@ class Realtime:
         self._sim._modes.check((*engage, *release))
 
         def do() -> None:
-            self._commands.append((self.ticks, tuple(engage), tuple(release)))
-            if engage:
-                self._sim.engage(*engage)
-            if release:
-                self._sim.release(*release)
-            self._sim._open(np.zeros(0))
-            self._sim._now.stop, self._sim._now.budget = np.inf, 1
-            self._bind()
+            try:
+                if engage:
+                    self._sim.engage(*engage)
+                if release:
+                    self._sim.release(*release)
+                self._commands.append((self.ticks, tuple(engage), tuple(release)))
+            finally:  # also where it was refused
+                self._sim._open(np.zeros(0))
+                self._sim._now.stop, self._sim._now.budget = np.inf, 1
+                self._bind()
 
         with self._wake:
             if self.running:

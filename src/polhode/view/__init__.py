@@ -1,7 +1,8 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
 from .animate import as_json, filled, page, save, scene_data
-from .layout import build
+from .frames import Frames
+from .layout import build, build_live
 from .optional import needed
 from .plot import Curve, figure
 from .scene import Scene, Shape, Tie
@@ -11,11 +12,13 @@ __all__ = [
     "FIGURES",
     "FILMS",
     "Curve",
+    "Frames",
     "Scene",
     "Shape",
     "Tie",
     "as_json",
     "build",
+    "build_live",
     "figure",
     "filled",
     "for_animation",

@@ -71,9 +71,17 @@ def poses7(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
 
     Returns the world's, (7,), and those of the other bodies, (k, n, 7).
     """
+    found = places(scene.poses, scene.upright)
+    same = np.where(np.sum(found[1:, :, 3:] * found[:-1, :, 3:], axis=-1) < 0, -1.0, 1.0)
+    found[1:, :, 3:] *= np.cumprod(same, axis=0)[..., None]
+    return found[0, 0], found[:, 1:]
+
+
+def places(poses: np.ndarray, upright: np.ndarray) -> np.ndarray:
+    """Places and unit quaternions w, x, y, z, (k, n, 7), of poses, (k, n, 4, 4), in a world turned so that z is up."""
     U = np.eye(4)
-    U[:3, :3] = scene.upright
-    X = U @ scene.poses
+    U[:3, :3] = upright
+    X = U @ poses
     R, trace = X[..., :3, :3], np.trace(X[..., :3, :3], axis1=-2, axis2=-1)[..., None, None]
     Q = np.empty((*R.shape[:2], 4, 4))  # 4 q q^T
     Q[..., :1, :1] = 1 + trace
@@ -83,10 +91,7 @@ def poses7(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     largest = np.argmax(np.diagonal(Q, axis1=-2, axis2=-1), axis=-1)[..., None, None]
     q = np.take_along_axis(Q, largest, axis=-2)[..., 0, :]
     q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    same = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0)
-    q[1:] *= np.cumprod(same, axis=0)[..., None]
-    found = np.concatenate([X[..., :3, 3], q], axis=-1)
-    return found[0, 0], found[:, 1:]
+    return np.concatenate([X[..., :3, 3], q], axis=-1)
 
 
 def _plain(value: Any) -> Any:

@@ -17,6 +17,7 @@ from polhode.model.flexible import Station
 from polhode.spatial import Pose
 
 from . import ground, sections, switched
+from .frames import Frames
 from .scene import Scene, Shape, Spans, Tie, viewpoint, where
 from .solid import Solid, aimed, numbers, pose, upright
 
@@ -51,6 +52,23 @@ def build(
     return layout.scene(modes or {}, {**words, "magnified": magnified if layout.lines else 1.0})
 
 
+def build_live(
+    model: Model, poses: Mapping[str, np.ndarray], values: Mapping[Expr, float], amplitudes: Mapping[str, np.ndarray]
+) -> tuple[Scene, Frames]:
+    """Lay out a model at one state, and say where its frames are at others.
+
+    poses, amplitudes : as of `build`, (1, 4, 4) and (1, m)
+
+    A part that comes and goes has as `when` the place of its constraint among the model's, from k to k, from 1 on.
+    What is there while bodies are somewhere, as of contacts that are springs, has 0, or nothing.
+    """
+    owners = {c.name: [(float(k), float(k), "acts")] for k, c in enumerate(model.merged().constraints, start=1)}
+    layout = _Layout(model.merged(), poses, values, np.zeros(1))
+    sections.join(layout, amplitudes, 1.0)
+    scene = layout.scene(owners, {"title": model.name})
+    return scene, Frames(layout)
+
+
 class _Layout:
     """Collects shapes while it goes through a model without welds."""
 
@@ -76,6 +94,7 @@ class _Layout:
         self.lines: dict[str, tuple[tuple[Station, ...], ...]] = {}
         self.stations: dict[tuple[str, Matrix], Station] = {}
         self.sections: dict[tuple[str, Station], int] = {}
+        self.feet: dict[int, switched.Foot] = {}  # the frames of points of contact
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:
         return numbers(part, self.values)

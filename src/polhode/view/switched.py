@@ -6,7 +6,7 @@ closed. A rope shows by itself whether it is slack.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Modes = Mapping[str, Sequence[tuple[float, float, str]]]  # from when to when each constraint does what
 Grounds = dict[tuple[int, bytes], tuple[int, np.ndarray, list[np.ndarray]]]  # a body, a pose, where feet were
+Foot = Callable[[np.ndarray], np.ndarray]
 IDLE = ("open", "released")
 
 
@@ -74,22 +75,35 @@ def spans(modes: Modes, name: str) -> Spans:
     return tuple((a, b) for a, b, word in modes.get(name, ()) if word not in IDLE)
 
 
-def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray, grounds: Grounds) -> None:
-    """The point of contact, and, where the ground is not the floor, where that was on it."""
+def foot(layout: _Layout, c: Contact) -> Foot:
+    """What gives the frame of a point of contact, (k, 4, 4), in the axes of the ground, from poses, (k, n, 4, 4)."""
     (body, X), (ground, Y) = layout.frame(c.marker), layout.frame(c.ground)
-    X_WM, X_WG = layout.poses[:, body] @ X, layout.poses[:, ground] @ Y
-    n, centre = X_WG[:, :3, 2], X_WM[:, :3, 3]
-    lowest = centre
-    if c.radius is not None:
-        radius, way = float(layout.numbers([c.radius])[0]), -n
-        if c.shape == "disc":
-            a = X_WM[:, :3, :3] @ layout.numbers(c.axis)
+    radius = 0.0 if c.radius is None else float(layout.numbers([c.radius])[0])
+    axis = layout.numbers(c.axis) if c.radius is not None and c.shape == "disc" else None
+
+    def found(poses: np.ndarray) -> np.ndarray:
+        X_WM, X_WG = poses[:, body] @ X, poses[:, ground] @ Y
+        n = X_WG[:, :3, 2]
+        way = -n
+        if axis is not None:
+            a = X_WM[:, :3, :3] @ axis
             way = -n + np.einsum("ki,ki->k", n, a)[:, None] * a
             way = way / np.maximum(np.linalg.norm(way, axis=1), 1e-12)[:, None]
-        lowest = centre + radius * way
-    foot = np.tile(np.eye(4), (len(layout.t), 1, 1))
-    foot[:, :3, :3], foot[:, :3, 3] = X_WG[:, :3, :3], lowest
-    k = layout.join([f"foot of {c.name}"], foot[:, None])
+        frame = np.tile(np.eye(4), (len(poses), 1, 1))
+        frame[:, :3, :3], frame[:, :3, 3] = X_WG[:, :3, :3], X_WM[:, :3, 3] + radius * way
+        return frame
+
+    return found
+
+
+def _contact(layout: _Layout, c: Contact, acts: Spans, U: np.ndarray, grounds: Grounds) -> None:
+    """The point of contact, and, where the ground is not the floor, where that was on it."""
+    ground, Y = layout.frame(c.ground)
+    place = foot(layout, c)
+    frames = place(layout.poses)
+    X_WG, lowest = layout.poses[:, ground] @ Y, frames[:, :3, 3]
+    k = layout.join([f"foot of {c.name}"], frames[:, None])
+    layout.feet[k] = place
     layout.add("pin", k, np.eye(4), 0.016 * layout.thick, role="accent", when=acts)
     if c.relief is None and (ground or (U @ Y[:3, 2])[2] <= 1 - 1e-9):
         feet = np.einsum("kji,kj->ki", X_WG[:, :3, :3], lowest - X_WG[:, :3, 3])

@@ -1,152 +1,203 @@
-"""A machine as one page: what its JavaScript computes is what native code does."""
+"""The live page in a browser: seen, dragged, switched, reloaded, shared."""
 
-import json
-import re
+import io
+import os
 import shutil
-import subprocess
-from pathlib import Path
+import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from mechanisms import four_bar
 
-import polhode as ph
-from polhode.interact.page import export, functions, live_page, pulled
-from polhode.simulate import Simulation
+from tests.live import server
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
-needs_node = pytest.mark.skipif(not shutil.which("node"), reason="NODE IS MISSING: pages are not run")
-
-DRIVER = """
-const x = Float64Array.from(machine.x), tau = Float64Array.from(machine.tau), p = Float64Array.from(machine.p);
-const step = makeStepper(flow, machine.nq, machine.nu, x.length, machine.units, closing);
-for (let i = 0; i < COUNT; i++) step(machine.t + i * machine.h, x, machine.h, tau, p);
-console.log(JSON.stringify([...x]));
-"""
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: the live page is not tested"
+)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = "--no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --ignore-gpu-blocklist".split()
+FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = [
+    pytest.mark.skipif(FOUND is None, reason="There is no Chromium here: the live page is not tested in a browser"),
+    pytest.mark.xdist_group("browser"),
+]
 
 
-def cart_pole(**gravity):
-    build = ph.Builder("cart-pole", **gravity)
-    half = ph.symbol("half")
-    build.body("cart", joint=ph.prismatic("x", q="x", u="v"), mass=1.0)
-    pole = ph.revolute("y", q="theta", u="omega", damping=0.01)
-    build.body("pole", parent="cart", joint=pole, mass=0.2, com=(0, 0, -half), inertia=(0.02, 0.02, 0.001))
-    return ph.formulate(build.build()).compile()
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=FOUND, args=FLAGS)
+        yield made
+        made.close()
 
 
-CART = {"q0": {"theta": 1.0}, "u0": {"v": 0.3}, "p": {"half": 0.5}, "tau": {"v": "-3*x", "omega": 0.05}}
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with server(tmp_path_factory.mktemp("live"), [0.6, 0.4]) as made:
+        yield made
 
 
-def ur5():
-    return ph.formulate(ph.load(EXAMPLES / "ur5.urdf", limits="ignore")).compile()
+@contextmanager
+def opened(browser, served, width=800, height=500, **options):
+    """A page that shows the machine; no error may appear on it."""
+    context = browser.new_context(viewport={"width": width, "height": height}, **options)
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.set_default_timeout(60_000)
+    page.goto(served.url)
+    wait(page, "window.polhode?.head.speed > 0")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not errors
 
 
-def thrown():
-    build = ph.Builder("thrown")
-    build.body("box", joint=ph.free(quaternion=True), mass=2, com=(0, 0, 0.3), inertia=(0.1, 0.2, 0.3))
-    return ph.formulate(build.build()).compile()
+@pytest.fixture
+def paused(served):
+    """The machine at its beginning, at rest."""
+    with_page = served.table
+    ask(served, with_page.loop.reset)
+    with_page.inputs = with_page.loop.tau
 
 
-def hung():
-    """A body with a quaternion, one point of which is tied to the world."""
-    build = ph.Builder("hung")
-    build.body("box", joint=ph.free(quaternion=True), mass=2, com=(0, 0, -0.3), inertia=(0.1, 0.2, 0.3))
-    build.loop("world", "box", "point", name="hook")
-    return ph.formulate(build.build()).compile()
+def ask(served, do):
+    """Have the thread of the server do something."""
+    import asyncio
+
+    async def done():
+        do()
+
+    asyncio.run_coroutine_threadsafe(done(), served._runner).result(60)
 
 
-def linkage():
-    return ph.formulate(four_bar()).compile()
+def wait(page, true, *given):
+    """Wait until an expression is true on a page; from here, as the page allows no text to be evaluated on it."""
+    deadline = time.monotonic() + 60
+    while not page.evaluate(true, *given):
+        assert time.monotonic() < deadline, f"{true} was never true"
+        page.wait_for_timeout(20)
 
 
-def linkage_start():
-    q, u = ph.assemble(linkage(), [-1.0, 0.5, -1.5], {"a_dot": 2.0}, keep=["a_dot"])
-    return {"q0": q, "u0": u}
+def pixels(page):
+    from matplotlib import image
+
+    found = image.imread(io.BytesIO(page.locator("#stage").screenshot()))
+    return found[..., :3]
 
 
-MACHINES = {
-    "cart-pole": (cart_pole, CART),
-    "ur5": (ur5, {"q0": [0.1, -1, 0.5, 0.2, 0.3, 0.1]}),
-    "thrown": (thrown, {"u0": [3, 0.1, 5, 0, 0, 1]}),
-    "hung": (hung, {"u0": [1, 0.5, 3, 0, 0, 0]}),
-    "four-bar": (linkage, linkage_start()),
-}
+def tip(page):
+    return np.array(page.evaluate("polhode.pixel(2, [0, 0, -0.8])"))
 
 
-def run_in_node(text, count):
-    """The state after some steps, by the script of a page without its picture."""
-    script = re.search(r"<script>(.*)</script>", text, re.DOTALL).group(1)
-    machine = re.search(r"machine = (\{.*\});\n", script).group(1)
-    equations = script[script.index("// flow(") : script.index("// ---- the machine")]
-    program = f"const machine = {machine};\n{equations}{DRIVER.replace('COUNT', str(count))}"
-    done = subprocess.run(["node", "-"], input=program, capture_output=True, text=True, check=True)
-    return np.array(json.loads(done.stdout))
+@pytest.mark.usefixtures("paused")
+def test_the_page_shows_the_machine(browser, served, tmp_path):
+    """Its bars have their colours where the poses say that they are."""
+    with opened(browser, served) as page:
+        shown = pixels(page)
+        assert page.title() == "braked pendulum · Polhode"
+        for frame, colour in ((1, "#4878b0"), (2, "#e0873e")):
+            x, y = (round(v) for v in page.evaluate(f"polhode.pixel({frame}, [0, 0, -0.65])"))
+            seen = shown[y - 2 : y + 3, x - 2 : x + 3].reshape(-1, 3).mean(axis=0)
+            wanted = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+            assert np.argmax(seen) == np.argmax(wanted)
+            assert np.ptp(seen) > 0.15  # no grey
+        assert page.locator("#clock").inner_text() == "0.00 s"
+        assert page.get_by_role("switch", name="brake").inner_text() == "released"
+        if folder := os.environ.get("POLHODE_PICTURES"):
+            page.screenshot(path=f"{folder}/page.png")
 
 
-@needs_node
-@pytest.mark.parametrize("name", MACHINES)
-def test_the_page_moves_as_native_code_does(name):
-    make, given = MACHINES[name]
-    dyn = make()
-    found = run_in_node(live_page(dyn, step=2e-3, **given), 2500)
-    traj = ph.simulate(dyn, t_end=5.0, method="rk4", step=2e-3, **given)
-    nq, nu = traj.q.shape[1], traj.u.shape[1]
-    assert np.abs(traj.q[-1] - traj.q[0]).max() > 0.1
-    np.testing.assert_allclose(found[:nq], traj.q[-1], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found[nq : nq + nu], traj.u[-1], rtol=0, atol=1e-9)
+@pytest.mark.usefixtures("paused")
+def test_dragging_moves_a_body(browser, served):
+    with opened(browser, served) as page:
+        page.keyboard.press("Space")
+        wait(page, "polhode.head.running && polhode.head.t > 0.2")
+        page.get_by_role("button", name="Pause").click()
+        wait(page, "!polhode.head.running")
+        start = tip(page)
+        page.mouse.move(*start)
+        page.mouse.down()
+        goal = start + [90, -60]
+        page.mouse.move(*goal, steps=4)
+        page.keyboard.press("Space")
+        wait(
+            page,
+            "([x, y]) => { const [a, b] = polhode.pixel(2, [0, 0, -0.8]); return Math.hypot(a - x, b - y) < 45 }",
+            goal.tolist(),
+        )
+        assert len(served.table.hands) == 1
+        page.mouse.up()
+        wait(page, "polhode.head.t > 0.3")
+        page.keyboard.press("r")
+        wait(page, "polhode.head.t === 0")
+        assert not served.table.hands
 
 
-@needs_node
-def test_poses_and_jacobians_are_those_of_the_equations_with_z_up():
-    dyn = cart_pole(gravity=(-9.81, 0, 0))
-    upright = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
-    _, poses, *jacobians = functions(pulled(dyn, {}), ("cart", "pole"), upright)
-    q, u = np.array([0.3, 0.7]), np.zeros(2)
-    x = np.array([*q, *u, *[0.0] * (poses.inputs[1].size - 4)])
-    found = poses([0.0], x, [0.5]).reshape(2, 12)
-    for k, name in enumerate(("cart", "pole")):
-        X = dyn.pose(name)(q, p={"half": 0.5})
-        np.testing.assert_allclose(found[k, :9].reshape(3, 3), upright @ X[:3, :3], atol=1e-14)
-        np.testing.assert_allclose(found[k, 9:], upright @ X[:3, 3], atol=1e-14)
-        J = dyn.jacobian(name)(q, p={"half": 0.5}).reshape(2, 3, 2)
-        np.testing.assert_allclose(jacobians[k]([0.0], x, [0.5]).reshape(2, 3, 2), upright @ J, atol=1e-14)
+@pytest.mark.usefixtures("paused")
+def test_dragging_beside_it_turns_the_view(browser, served):
+    with opened(browser, served) as page:
+        before, size = tip(page), page.viewport_size
+        page.mouse.move(40, size["height"] - 150)
+        page.mouse.down()
+        page.mouse.move(160, size["height"] - 150, steps=3)
+        page.mouse.up()
+        assert np.linalg.norm(tip(page) - before) > 5
+        assert not served.table.hands
+        page.keyboard.press("f")
+        assert np.linalg.norm(tip(page) - before) < 1
 
 
-@needs_node
-def test_a_hand_acts_beside_a_law():
-    """A force on a speed that has a law is added to it."""
-    dyn = cart_pole()
-    laws = Simulation(dyn, **CART)._inputs.laws
-    flow = functions(pulled(dyn, laws), (), np.eye(3))[0]
-    x = np.array([0.4, 0.3, 0.2, 0.1, *[0.0] * (flow.inputs[1].size - 4)])
-    found = flow([0.0], x, [0.7, 0.2], [0.5])[2:4]
-    expected = dyn.forward_dynamics([0.4, 0.3], [0.2, 0.1], [0.7 - 3 * 0.4, 0.2], p={"half": 0.5})
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+@pytest.mark.usefixtures("paused")
+def test_a_switch_changes_the_motion(browser, served):
+    """With the brake on, the elbow stays; without it, it moves."""
+    with opened(browser, served) as page:
+        switch = page.get_by_role("switch", name="brake")
+        switch.click()
+        wait(page, "polhode.modes.brake === 'engaged'")
+        assert switch.get_attribute("aria-checked") == "true"
+        page.get_by_role("button", name="Play").click()
+        wait(page, "polhode.head.t > 0.4")
+        q = served.table.loop.state.q
+        assert abs(q[1] - 0.4) < 1e-6
+        assert abs(q[0] - 0.6) > 0.05
+        switch.click()
+        wait(page, "polhode.modes.brake === 'released'")
+        since = served.table.loop.state.t
+        wait(page, f"polhode.head.t > {since + 0.3}")
+        assert abs(served.table.loop.state.q[1] - 0.4) > 0.01
 
 
-def test_it_is_one_file_without_addresses(tmp_path):
-    path = export(cart_pole(), tmp_path / "cart.html", **CART)
-    text = path.read_text()
-    assert not re.search(r"https?://|<link|src=|import\(|{{|\beval\b", text)
+@pytest.mark.usefixtures("paused")
+def test_a_slider_pushes(browser, served):
+    with opened(browser, served) as page:
+        box = page.get_by_role("spinbutton", name="shoulder_dot")
+        box.fill("12.5")
+        box.press("Enter")
+        wait(page, "document.querySelector('#inputs input[type=range]').max === '12.5'")
+        assert served.table.loop.tau.tolist() == [12.5, 0.0]
+        page.get_by_role("button", name="Step").click()
+        wait(page, "polhode.head.t > 0")
+        assert served.table.loop.ticks == 1
 
 
-def test_a_name_cannot_leave_its_string(tmp_path):
-    build = ph.Builder("</script><script>alert(1)</script>")
-    build.body("bob", joint=ph.revolute("y"), mass=1, com=(0, 0, -1))
-    text = live_page(ph.formulate(build.build()).compile(), [0.1])
-    assert text.count("<script") == text.count("</script") == 1
-
-
-def test_what_it_cannot_do_is_refused_by_name(tmp_path):
-    limited = ph.formulate(ph.load(EXAMPLES / "ur5.urdf")).compile()
-    with pytest.raises(ValueError, match=r"limit of elbow.* may come and go, and a page cannot switch yet"):
-        export(limited, tmp_path / "a.html")
-    build = ph.Builder("bent")
-    build.body("arm", joint=ph.revolute("y"), flexible=ph.beam(length=1, mu=1, EI_y=10, EI_z=10, modes=1))
-    with pytest.raises(ValueError, match=r"'arm' deform"):
-        export(ph.formulate(build.build()).compile(), tmp_path / "a.html")
-    with pytest.raises(TypeError, match=r"a Python function, which a browser cannot run"):
-        export(cart_pole(), tmp_path / "a.html", p={"half": 0.5}, tau=lambda t, q, u: [0, 0])
-    with pytest.raises(ValueError, match=r"step is 0, expected seconds, above 0"):
-        export(cart_pole(), tmp_path / "a.html", p={"half": 0.5}, step=0)
-    assert not list(tmp_path.iterdir())
+@pytest.mark.usefixtures("paused")
+def test_two_pages_see_the_same_and_a_reload_goes_on(browser, served):
+    with opened(browser, served) as page, opened(browser, served, 390, 700, color_scheme="dark") as phone:
+        page.get_by_role("button", name="Play").click()
+        wait(phone, "polhode.head.t > 0.2")
+        page.reload()
+        wait(page, "window.polhode?.head.running && polhode.head.t > 0.3")
+        phone.get_by_role("button", name="Pause").click()
+        for each in (page, phone):
+            wait(each, "!polhode.head.running")
+        t = served.table.loop.state.t
+        for each in (page, phone):
+            wait(each, f"Math.abs(polhode.head.t - {t}) < 1e-9")
+        assert page.evaluate("polhode.place(2)") == phone.evaluate("polhode.place(2)")
+        lower = served.table.loop.dynamics.pose("lower")(served.table.loop.state.q)[:3, 3]
+        np.testing.assert_allclose(page.evaluate("polhode.place(2)"), lower, atol=1e-6)
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+        assert np.median(pixels(phone)) < 0.4 < np.median(pixels(page))

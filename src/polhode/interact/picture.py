@@ -1,0 +1,81 @@
+"""A machine at a state, as what a page draws: its shapes once, and a few numbers for each frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polhode.equations import Dynamics
+from polhode.graph import symbol, vector
+from polhode.view import build_live
+from polhode.view.animate import places
+from polhode.view.film import PALETTE
+
+from .at_state import AtState
+from .realtime import State
+
+HEAD = ("t", "kinetic", "potential", "running", "speed", "ticks", "late", "missed")  # float64 before the poses
+
+
+class Picture:
+    """The scene of a machine that moves, and what is computed of a state to draw it.
+
+    names : of the frames that move or stand still, the world first
+    hosts : the body that each frame is a part of, by its place
+    """
+
+    def __init__(self, dynamics: Dynamics, p: np.ndarray, state: State) -> None:
+        eq, self.dynamics = dynamics.equations, dynamics
+        bodies = eq.model.merged().bodies
+        self._poses = AtState(dynamics, p, [eq.pose(body.name) for body in bodies])
+        self._energy = AtState(dynamics, p, [vector([eq.kinetic, eq.potential])])
+        places = [str(s.value) for s in eq.q]
+        self._modes = {b.name: [places.index(name) for name in b.modes] for b in bodies if b.flexible is not None}
+        values = {s: float(e) for s, e in dynamics.values.items()}
+        values |= dict(zip(map(symbol, dynamics.parameters), map(float, p), strict=True))
+        X = self._bodies(state)
+        at = {body.name: X[None, k] for k, body in enumerate(bodies)}
+        amplitudes = {name: state.q[None, where] for name, where in self._modes.items()}
+        self.scene, self.frames = build_live(eq.model, at, values, amplitudes)
+        self.names, self.hosts, self.upright = self.scene.bodies, self.scene.hosts, self.scene.upright
+
+    def _bodies(self, state: State) -> np.ndarray:
+        return np.array(self._poses(state)).reshape(-1, 4, 4)
+
+    def energy(self, state: State) -> tuple[float, float]:
+        """Kinetic and potential energy, J."""
+        kinetic, potential = self._energy(state)[0]
+        return float(kinetic), float(potential)
+
+    def poses(self, state: State) -> np.ndarray:
+        """X_WF of all frames, (n, 4, 4)."""
+        amplitudes = {name: state.q[where] for name, where in self._modes.items()}
+        return self.frames.at(self._bodies(state), amplitudes)
+
+    def frame(self, head: dict[str, float], poses: np.ndarray) -> bytes:
+        """One picture: the numbers of HEAD as float64, then a place and a quaternion of each frame as float32."""
+        first = np.array([head[name] for name in HEAD], dtype="<f8")
+        rest = places(poses[None], self.upright)[0].astype("<f4")
+        return bytes(first.tobytes() + rest.tobytes())
+
+    def description(self) -> dict[str, Any]:
+        """What a page has to know once: shapes in their frames, names, where to look from."""
+        scene = self.scene
+        constraints = [c.name for c in self.dynamics.equations.model.merged().constraints]
+        parts = []
+        for part in scene.parts:
+            place = None if part.when is None else int(part.when[0][0]) if part.when else 0
+            if place == 0:
+                continue  # of no constraint
+            owner = None if place is None else constraints[place - 1]
+            parts.append({
+                "kind": part.kind, "size": list(part.size), "role": part.role, "name": part.name,
+                "bodies": list(part.bodies), "points": part.points.tolist(), "owner": owner,
+                "pose": getattr(part, "pose", np.eye(4)).tolist(),
+            })  # fmt: skip
+        return {
+            "title": scene.title, "size": scene.size, "floor": scene.floor, "yaw": scene.view.yaw, "head": list(HEAD),
+            "pitch": scene.view.pitch, "bodies": list(scene.bodies), "hosts": list(scene.hosts),
+            "depths": list(scene.depths), "palette": list(PALETTE), "parts": parts,
+        }  # fmt: skip
