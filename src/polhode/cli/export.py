@@ -40,8 +40,8 @@ def export(
     step: Annotated[float, typer.Option(help="Step of the motion, seconds.")] = 1e-3,
 ) -> None:
     """Write a machine as one file that runs in any browser, with no server: drag its bodies; --p become sliders."""
-    from polhode.interact.page import check
-    from polhode.interact.page import export as write
+    from polhode.interact.exported import check
+    from polhode.interact.exported import export as write
     from polhode.simulate import assemble
 
     from .simulation import beginning, forces, initial

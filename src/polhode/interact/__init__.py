@@ -2,9 +2,9 @@
 
 from .coupler import Coupler, coupler
 from .devices import Scripted
+from .exported import export
 from .lateness import Lateness
 from .link import Link
-from .exported import export
 from .passivity import Passivity
 from .realtime import Realtime, Session, State, realtime, replay
 from .sample import Device, Sample

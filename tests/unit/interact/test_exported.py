@@ -11,7 +11,7 @@ import pytest
 from mechanisms import four_bar
 
 import polhode as ph
-from polhode.interact.page import export, functions, live_page, pulled
+from polhode.interact.exported import export, functions, live_page, pulled
 from polhode.simulate import Simulation
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
