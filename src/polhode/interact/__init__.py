@@ -6,6 +6,7 @@ from .link import Link
 from .passivity import Passivity
 from .realtime import Realtime, realtime
 from .sample import Device, Sample
+from .slow import Pushed, Smoothed
 from .stiffness import CouplerWarning, Stiffness, effective_mass, suggest
 from .udp import Driver, Udp
 
@@ -16,9 +17,11 @@ __all__ = [
     "Driver",
     "Link",
     "Passivity",
+    "Pushed",
     "Realtime",
     "Sample",
     "Scripted",
+    "Smoothed",
     "Stiffness",
     "Udp",
     "coupler",
