@@ -1,5 +1,6 @@
 """Machines in real time: a loop with deadlines, what goes in and what comes out of it, and a hand on it."""
 
+from .admittance import Admittance, AdmittanceLink, Moved, admittance
 from .coupler import Coupler, coupler
 from .devices import Scripted
 from .link import Link
@@ -11,11 +12,14 @@ from .stiffness import CouplerWarning, Stiffness, effective_mass, suggest
 from .udp import Driver, Udp
 
 __all__ = [
+    "Admittance",
+    "AdmittanceLink",
     "Coupler",
     "CouplerWarning",
     "Device",
     "Driver",
     "Link",
+    "Moved",
     "Passivity",
     "Pushed",
     "Realtime",
@@ -24,6 +28,7 @@ __all__ = [
     "Smoothed",
     "Stiffness",
     "Udp",
+    "admittance",
     "coupler",
     "effective_mass",
     "realtime",

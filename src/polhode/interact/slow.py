@@ -50,7 +50,7 @@ class Smoothed:
     """A device whose samples come more rarely than the machine steps: it glides from one to the next.
 
     Each reading is one period of the machine. From where it is it goes evenly to a new sample, in the time `over`, and
-    stays there; so it is late by that time, and its twist is that of the glide. Turns go by quaternions on a straight line.
+    stays there; so it is late by that time, and its twist is that of the glide. Quaternions go on a straight line.
 
     over       : s, about the time between samples: 1/60 for a mouse
     period     : s, between readings

@@ -143,7 +143,7 @@ def test_a_device_that_breaks_is_let_go():
 
 
 def test_a_body_in_space_is_turned_by_what_the_device_feels():
-    """A body of equal inertias, on quaternions: J w changes by the torque; the hand puts in what body and springs have."""
+    """A body of equal inertias, on quaternions: J w changes by the torque; body and springs have what was put in."""
     J, T = 0.02, 1e-3
     build = ph.Builder("ball", gravity=(0, 0, 0))
     build.body("ball", joint=ph.free(name="ball"), mass=2.0, inertia=(J, J, J))
