@@ -132,14 +132,17 @@ def coupler(
     bare = Coupler(model=model, marker=marker, name=name, most_force=most_force, most_torque=most_torque,
                    **numbers)  # fmt: skip
     torque, force, _, _ = _law(bare, model)
-    # a control is that of an actuator: these carry what comes in, and do nothing by themselves
-    carriers = [
-        Actuator(name=key, along=(), marker=marker, push=vector([1, 0, 0]), twist=vector([0, 0, 0]),
-                 force=as_expr(0), lower=None, upper=None, least=None, most=None)
-        for key in bare.controls
-    ]  # fmt: skip
     wrench = MarkerWrench(name=name, marker=marker, force=force, torque=torque, axes="world")
-    return replace(bare, model=replace(model, forces=(*model.forces, *carriers, wrench)))
+    return replace(bare, model=replace(model, forces=(*model.forces, *carriers(bare.controls, marker), wrench)))
+
+
+def carriers(names: tuple[str, ...], marker: str) -> list[Actuator]:
+    """Actuators that carry what comes in, as a control is that of an actuator, and do nothing by themselves."""
+    return [
+        Actuator(name=name, along=(), marker=marker, push=vector([1, 0, 0]), twist=vector([0, 0, 0]),
+                 force=as_expr(0), lower=None, upper=None, least=None, most=None)
+        for name in names
+    ]  # fmt: skip
 
 
 def _law(coupler: Coupler, model: Model) -> tuple[Matrix, Matrix, Matrix, Matrix]:

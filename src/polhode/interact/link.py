@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,12 @@ import numpy as np
 from .coupler import Coupler
 from .passivity import Passivity
 from .realtime import Realtime, State
-from .sample import Device, Sample, limited
+from .sample import NOTHING, Device, Sample, limited
+from .serving import Serving
 from .stiffness import effective_mass, warn_if_active
 
-NOTHING: tuple[float, ...] = (0.0,) * 6
 
-
-class Link:
+class Link(Serving):
     """Connects a device to a machine through a coupler.
 
     rt        : the machine, `realtime(ph.formulate(coupler.model).compile(), ...)`
@@ -32,12 +29,10 @@ class Link:
     """
 
     def __init__(self, rt: Realtime, coupler: Coupler, device: Device, passivity: Passivity | None = None) -> None:
-        self.rt, self.coupler, self.device, self.passivity = rt, coupler, device, passivity
+        super().__init__(rt)
+        self.coupler, self.device, self.passivity = coupler, device, passivity
         self._felt = coupler.felt(rt.dynamics)
         self._last, self._inputs = Sample(), {}  # type: tuple[Sample, dict[str, float]]
-        self._thread: threading.Thread | None = None
-        self._ended = threading.Event()
-        self.failure = ""
         self.wrench, self.shown, self.stored = np.zeros(6), NOTHING, 0.0
         given = rt._begin["p"]
         self._p: dict[str, Any] = {} if given is None else {"p": given}
@@ -61,41 +56,16 @@ class Link:
         self.rt.step()
         self._show(before, self.rt.state)
 
-    def start(self, rate: float | None = None) -> Link:
-        """Serve the device beside a machine that runs, in a thread of Python, at its rate or a lower one."""
-        self._ended.clear()
-        self._thread = threading.Thread(target=self._serve, args=(1 / (rate or self.rt.rate),), daemon=True)
-        self._thread.start()
-        return self
+    def _exchange(self) -> None:
+        """Serve the device beside a machine that runs: it is shown the force at the newest state."""
+        self._take()
+        self._show(self.rt.state)
 
-    def stop(self) -> None:
-        """Let go of the machine, show no force, and end."""
-        if self._thread is not None:
-            self._ended.set()
-            self._thread.join()
-            self._thread = None
+    def _rest(self) -> None:
+        """Let go of the machine, and show no force."""
         self._let_go()
         self.shown = NOTHING
         self.device.write(NOTHING)
-
-    def __enter__(self) -> Link:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _serve(self, period: float) -> None:
-        due = time.monotonic()
-        try:
-            while not self._ended.is_set():
-                self._take()
-                self._show(self.rt.state)
-                due = max(due + period, time.monotonic() - period)
-                self._ended.wait(max(due - time.monotonic(), 0.0))
-        except Exception as error:  # of a device, whatever it may be
-            self.failure = f"The device failed: {type(error).__name__}: {error}. It was let go."
-        finally:  # nothing goes on to pull
-            self._let_go()
 
     def _take(self) -> None:
         """Have the machine know where the device is."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Protocol
 
+NOTHING: tuple[float, ...] = (0.0,) * 6  # of a wrench
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -55,7 +57,7 @@ class Device(Protocol):
 def limited(wrench: tuple[float, ...], most_force: float = inf, most_torque: float = inf) -> tuple[float, ...]:
     """[torque, force] within limits, in the same directions; nothing where it is not a number."""
     if not all(map(isfinite, wrench)):
-        return (0.0,) * 6
+        return NOTHING
     return (*_within(wrench[:3], most_torque), *_within(wrench[3:], most_force))
 
 

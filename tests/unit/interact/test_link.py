@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import polhode as ph
 from polhode.interact import Link, Passivity, Sample, Scripted, coupler, realtime
@@ -139,3 +140,28 @@ def test_a_device_that_breaks_is_let_go():
     assert link.failure == "The device failed: OSError: unplugged. It was let go."
     assert rt.tau[-1] == 0
     link.stop()
+
+
+def test_a_body_in_space_is_turned_by_what_the_device_feels():
+    """A body of equal inertias, on quaternions: J w changes by the torque; body and springs have what was put in."""
+    J, T = 0.02, 1e-3
+    build = ph.Builder("ball", gravity=(0, 0, 0))
+    build.body("ball", joint=ph.free(name="ball"), mass=2.0, inertia=(J, J, J))
+    held = coupler(build.build(), "ball", stiffness=500, damping=5, turning_stiffness=3.0, turning_damping=0.3)
+    rt = realtime(ph.formulate(held.model).compile(), rate=1000)
+    device, axis, put = Still(Sample()), np.array([2.0, -1.0, 1.5]), 0.0
+    device.most_force = np.inf
+    link, dyn = Link(rt, held, device), rt.dynamics
+    turning = dyn.velocity("ball")
+    for k in range(1, 400):
+        before = rt.state
+        link.tick()
+        after = rt.state
+        gained = J * (turning(after.q, after.u) - turning(before.q, before.u))[:3] / T
+        assert gained == pytest.approx(link.wrench[:3], rel=1e-3, abs=1e-4)
+        x, y, z, w = Rotation.from_rotvec(axis * k * T).as_quat()
+        put += link.wrench[:3] @ axis * T
+        device.sample = Sample(rotation=(w, x, y, z), twist=(*axis, 0, 0, 0))
+        assert dyn.energy(after.q, after.u)[0] + link.stored <= put + 2e-3
+    assert turning(after.q, after.u)[:3] == pytest.approx(axis, abs=0.2)
+    assert put > 0.05
