@@ -32,17 +32,26 @@ def browser():
 
 
 @pytest.fixture
-def page(browser, tmp_path):
-    """The cart-pole, paused at its beginning; a script that fails fails the test, and so does a request."""
-    path = export(cart_pole(), tmp_path / "cart.html", **CART)
-    context = browser.new_context(viewport={"width": 1000, "height": 600})
-    opened, faults = context.new_page(), []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
-    opened.goto(f"{path.as_uri()}#paused")
-    yield opened
+def opened(browser):
+    """Opens a file; a script that fails fails the test, and so does a request."""
+    context, faults = browser.new_context(viewport={"width": 1000, "height": 600}), []
+
+    def open_file(path, moment):
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
+        tab.goto(f"{path.as_uri()}#{moment}")
+        return tab
+
+    yield open_file
     context.close()
     assert not faults
+
+
+@pytest.fixture
+def page(opened, tmp_path):
+    """The cart-pole, paused at its beginning."""
+    return opened(export(cart_pole(), tmp_path / "cart.html", **CART), "paused")
 
 
 def test_it_draws_and_agrees_with_native_code(page):
@@ -54,6 +63,18 @@ def test_it_draws_and_agrees_with_native_code(page):
     assert found["t"] == pytest.approx(2.0)
     np.testing.assert_allclose(found["q"], traj.q[-1], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found["u"], traj.u[-1], rtol=0, atol=1e-9)
+
+
+def test_the_player_of_a_run_draws_it_too(opened, tmp_path):
+    traj = ph.simulate(cart_pole(), t_end=2.0, **CART)
+    tab = opened(traj.animate(tmp_path / "run.html"), "t=1.5")
+    colours, drawn = tab.evaluate(COLOURS)
+    assert colours > 50
+    assert drawn > 2000
+    assert tab.locator("#clock").inner_text() == "1.50 / 2.00 s"
+    before = tab.evaluate("[...now]")
+    tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("[...now]") != before
 
 
 def test_a_body_is_pulled_to_where_the_pointer_is(page):
