@@ -32,9 +32,11 @@ def cart_pole(**gravity):
     build.body("cart", joint=ph.prismatic("x", q="x", u="v"), mass=1.0)
     pole = ph.revolute("y", q="theta", u="omega", damping=0.01)
     build.body("pole", parent="cart", joint=pole, mass=0.2, com=(0, 0, -half), inertia=(0.02, 0.02, 0.001))
+    build.marker("grip", body="pole", at=GRIP)
     return ph.formulate(build.build()).compile()
 
 
+GRIP = (0.1, 0.2, -0.4)
 CART = {"q0": {"theta": 1.0}, "u0": {"v": 0.3}, "p": {"half": 0.5}, "tau": {"v": "-3*x", "omega": 0.05}}
 
 

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from test_page import CART, cart_pole
+from test_page import CART, GRIP, cart_pole
 
 import polhode as ph
 from polhode.interact import export
@@ -89,6 +89,26 @@ def test_a_body_is_pulled_to_where_the_pointer_is(page):
     assert abs(held - 0.3) < 0.1 < abs(free - 0.3)
     page.mouse.up()
     assert page.evaluate("pulled === null")
+
+
+def test_the_pull_is_that_of_a_marker_at_the_point(opened, tmp_path):
+    """By the Jacobian of a marker, in a world whose gravity is along x; and the mass that the point has."""
+    dyn = cart_pole(gravity=(-9.81, 0, 0))
+    tab = opened(export(dyn, tmp_path / "cart.html", **CART), "paused")
+    found = tab.evaluate(f"""() => {{
+      polhode.advance(300); acting.fill(0); const to = [0.3, -0.4, 0.5], local = {list(GRIP)};
+      pulled = {{ body: 2, local, to, stiffness: 7, damping: 3 }}; pull();
+      return [polhode.state(), [...acting], mass(2, local)];
+    }}""")
+    state, tau, mass = found
+    q, u, p = np.array(state["q"]), np.array(state["u"]), CART["p"]
+    upright = ph.simulate(dyn, t_end=0.1, **CART).scene().upright
+    assert not np.allclose(upright, np.eye(3))
+    J = upright @ dyn.jacobian("grip")(q, p=p)[3:]
+    force = 7 * ([0.3, -0.4, 0.5] - upright @ dyn.pose("grip")(q, p=p)[:3, 3]) - 3 * J @ u
+    np.testing.assert_allclose(tau, J.T @ force, rtol=1e-10)
+    give = J @ np.linalg.solve(dyn.mass_matrix(q, p=p), J.T)
+    assert mass == pytest.approx(1 / give.diagonal().max(), rel=1e-9)
 
 
 def test_elsewhere_the_pointer_turns_the_view(page):
