@@ -152,11 +152,13 @@ def test_it_is_one_file_without_addresses(tmp_path):
     assert not re.search(r"https?://|<link|src=|import\(|{{|\beval\b", text)
 
 
-def test_a_name_cannot_leave_its_string(tmp_path):
-    build = ph.Builder("</script><script>alert(1)</script>")
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "/*{{machine}}*/null", "{{title}}"])
+def test_a_name_cannot_leave_its_string(name):
+    build = ph.Builder(name)
     build.body("bob", joint=ph.revolute("y"), mass=1, com=(0, 0, -1))
     text = live_page(ph.formulate(build.build()).compile(), [0.1])
     assert text.count("<script") == text.count("</script") == 1
+    assert json.loads(re.search(r"const scene = (.*), machine = ", text).group(1))["title"] == name
 
 
 def test_what_it_cannot_do_is_refused_by_name(tmp_path):
