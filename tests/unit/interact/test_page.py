@@ -69,6 +69,7 @@ def linkage_start():
 
 MACHINES = {
     "cart-pole": (cart_pole, CART),
+    "driven in time": (cart_pole, CART | {"tau": {"v": "sin(3*t) - v"}}),
     "ur5": (ur5, {"q0": [0.1, -1, 0.5, 0.2, 0.3, 0.1]}),
     "thrown": (thrown, {"u0": [3, 0.1, 5, 0, 0, 1]}),
     "hung": (hung, {"u0": [1, 0.5, 3, 0, 0, 0]}),
