@@ -65,9 +65,9 @@ def live_page(
     names = ", ".join(f"jacobian{k}" for k in range(1, len(scene.bodies)))
     closing = "null" if program.flow is not None else _closing(Closed(program))
     data, knows = scene_data(scene) | {"poses": ""}, machine(sim, traj, program, scene.upright)
-    page = filled(_text("live.html"), scene.title, scene=as_json(data), machine=as_json(knows))
-    equations = "\n".join([*texts, f"const jacobians = [{names}], closing = {closing};\n"])
-    return page.replace("/*{{equations}}*/\n", equations).replace("/*{{rk4}}*/\n", _text("rk4.js"))
+    texts.append(f"const jacobians = [{names}], closing = {closing};\n")
+    values = {"scene": as_json(data), "machine": as_json(knows), "equations": "\n".join(texts), "rk4": _text("rk4.js")}
+    return filled(_text("live.html"), scene.title, **values)
 
 
 def _closing(closed: Closed) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,13 @@ def as_json(data: Any) -> str:
 
 
 def filled(text: str, title: str, **values: str) -> str:
-    """A page with the look and the drawing that all have, and with values for its constants."""
-    text = text.replace("{{title}}", html.escape(title))
-    text = text.replace("/*{{look}}*/\n", _source("look.css")).replace("/*{{drawing}}*/\n", _source("drawing.js"))
-    for key, value in values.items():
-        text = text.replace(f"/*{{{{{key}}}}}*/null", value)
-    return text
+    """A page with the look and the drawing that all have, and with values: each in place of /*{{its name}}*/.
+
+    All at once, so that nothing in a value is taken for a place.
+    """
+    known = {"look": _source("look.css"), "drawing": _source("drawing.js"), "title": html.escape(title), **values}
+    place = re.compile(r"/\*\{\{(\w+)\}\}\*/(?:null|\n)|\{\{(title)\}\}")
+    return place.sub(lambda found: known[found[1] or found[2]], text)
 
 
 def _source(name: str) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,11 @@ def cart_pole(**gravity):
     build.body("cart", joint=ph.prismatic("x", q="x", u="v"), mass=1.0)
     pole = ph.revolute("y", q="theta", u="omega", damping=0.01)
     build.body("pole", parent="cart", joint=pole, mass=0.2, com=(0, 0, -half), inertia=(0.02, 0.02, 0.001))
+    build.marker("grip", body="pole", at=GRIP)
     return ph.formulate(build.build()).compile()
 
 
+GRIP = (0.1, 0.2, -0.4)
 CART = {"q0": {"theta": 1.0}, "u0": {"v": 0.3}, "p": {"half": 0.5}, "tau": {"v": "-3*x", "omega": 0.05}}
 
 
@@ -66,6 +69,7 @@ def linkage_start():
 
 MACHINES = {
     "cart-pole": (cart_pole, CART),
+    "driven in time": (cart_pole, CART | {"tau": {"v": "sin(3*t) - v"}}),
     "ur5": (ur5, {"q0": [0.1, -1, 0.5, 0.2, 0.3, 0.1]}),
     "thrown": (thrown, {"u0": [3, 0.1, 5, 0, 0, 1]}),
     "hung": (hung, {"u0": [1, 0.5, 3, 0, 0, 0]}),
@@ -124,23 +128,47 @@ def test_a_hand_acts_beside_a_law():
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@needs_node
+def test_a_state_that_cannot_be_brought_back_is_told():
+    """Residuals that no motion removes give 0; those that one does, how independent their rows are."""
+    script = (resources.files("polhode.interact") / "rk4.js").read_text()
+    program = """
+    const still = (t, x, tau, p, dx) => dx.fill(0), rates = (t, x, p, qdot) => { qdot[0] = x[1]; };
+    const factors = (t, x, p, out) => { out[0] = 0.25; };
+    const tied = gain => ({ factors, rates, independent: [true], size: 0,
+      residuals: (t, x, K, p, out) => out.set([x[0] - 1, x[1], 1, 1, gain * (1 - x[0]), -x[1]]) });
+    const ends = [1, 0].map(gain => { const x = [0.9, 0.1];
+      return [makeStepper(still, 1, 1, 2, [], tied(gain))(0, x, 0.1, [], []), ...x]; });
+    console.log(JSON.stringify(ends));
+    """
+    done = subprocess.run(["node", "-"], input=script + program, capture_output=True, text=True, check=True)
+    closed, lost = json.loads(done.stdout)
+    assert closed == [0.25, 1, 0]
+    assert lost[:2] == [0, 0.9]
+
+
 def test_it_is_one_file_without_addresses(tmp_path):
     path = export(cart_pole(), tmp_path / "cart.html", **CART)
     text = path.read_text()
     assert not re.search(r"https?://|<link|src=|import\(|{{|\beval\b", text)
 
 
-def test_a_name_cannot_leave_its_string(tmp_path):
-    build = ph.Builder("</script><script>alert(1)</script>")
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "/*{{machine}}*/null", "{{title}}"])
+def test_a_name_cannot_leave_its_string(name):
+    build = ph.Builder(name)
     build.body("bob", joint=ph.revolute("y"), mass=1, com=(0, 0, -1))
     text = live_page(ph.formulate(build.build()).compile(), [0.1])
     assert text.count("<script") == text.count("</script") == 1
+    assert json.loads(re.search(r"const scene = (.*), machine = ", text).group(1))["title"] == name
 
 
 def test_what_it_cannot_do_is_refused_by_name(tmp_path):
     limited = ph.formulate(ph.load(EXAMPLES / "ur5.urdf")).compile()
     with pytest.raises(ValueError, match=r"limit of elbow.* may come and go, and a page cannot switch yet"):
         export(limited, tmp_path / "a.html")
+    embedded = ph.formulate(four_bar(), embed=True, independent=["a_dot"]).compile()
+    with pytest.raises(ValueError, match=r"hold, and cannot be eliminated in one order for all states"):
+        export(embedded, tmp_path / "a.html", **linkage_start())
     build = ph.Builder("bent")
     build.body("arm", joint=ph.revolute("y"), flexible=ph.beam(length=1, mu=1, EI_y=10, EI_z=10, modes=1))
     with pytest.raises(ValueError, match=r"'arm' deform"):

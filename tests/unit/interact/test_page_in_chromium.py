@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from test_page import CART, cart_pole
+from test_page import CART, GRIP, cart_pole
 
 import polhode as ph
 from polhode.interact import export
@@ -32,17 +32,26 @@ def browser():
 
 
 @pytest.fixture
-def page(browser, tmp_path):
-    """The cart-pole, paused at its beginning; a script that fails fails the test, and so does a request."""
-    path = export(cart_pole(), tmp_path / "cart.html", **CART)
-    context = browser.new_context(viewport={"width": 1000, "height": 600})
-    opened, faults = context.new_page(), []
-    opened.on("pageerror", lambda error: faults.append(str(error)))
-    opened.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
-    opened.goto(f"{path.as_uri()}#paused")
-    yield opened
+def opened(browser):
+    """Opens a file; a script that fails fails the test, and so does a request."""
+    context, faults = browser.new_context(viewport={"width": 1000, "height": 600}), []
+
+    def open_file(path, moment):
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: faults.append(str(error)))
+        tab.on("request", lambda asked: asked.url.startswith("file:") or faults.append(asked.url))
+        tab.goto(f"{path.as_uri()}#{moment}")
+        return tab
+
+    yield open_file
     context.close()
     assert not faults
+
+
+@pytest.fixture
+def page(opened, tmp_path):
+    """The cart-pole, paused at its beginning."""
+    return opened(export(cart_pole(), tmp_path / "cart.html", **CART), "paused")
 
 
 def test_it_draws_and_agrees_with_native_code(page):
@@ -54,6 +63,18 @@ def test_it_draws_and_agrees_with_native_code(page):
     assert found["t"] == pytest.approx(2.0)
     np.testing.assert_allclose(found["q"], traj.q[-1], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found["u"], traj.u[-1], rtol=0, atol=1e-9)
+
+
+def test_the_player_of_a_run_draws_it_too(opened, tmp_path):
+    traj = ph.simulate(cart_pole(), t_end=2.0, **CART)
+    tab = opened(traj.animate(tmp_path / "run.html"), "t=1.5")
+    colours, drawn = tab.evaluate(COLOURS)
+    assert colours > 50
+    assert drawn > 2000
+    assert tab.locator("#clock").inner_text() == "1.50 / 2.00 s"
+    before = tab.evaluate("[...now]")
+    tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("[...now]") != before
 
 
 def test_a_body_is_pulled_to_where_the_pointer_is(page):
@@ -68,6 +89,26 @@ def test_a_body_is_pulled_to_where_the_pointer_is(page):
     assert abs(held - 0.3) < 0.1 < abs(free - 0.3)
     page.mouse.up()
     assert page.evaluate("pulled === null")
+
+
+def test_the_pull_is_that_of_a_marker_at_the_point(opened, tmp_path):
+    """By the Jacobian of a marker, in a world whose gravity is along x; and the mass that the point has."""
+    dyn = cart_pole(gravity=(-9.81, 0, 0))
+    tab = opened(export(dyn, tmp_path / "cart.html", **CART), "paused")
+    found = tab.evaluate(f"""() => {{
+      polhode.advance(300); acting.fill(0); const to = [0.3, -0.4, 0.5], local = {list(GRIP)};
+      pulled = {{ body: 2, local, to, stiffness: 7, damping: 3 }}; pull();
+      return [polhode.state(), [...acting], mass(2, local)];
+    }}""")
+    state, tau, mass = found
+    q, u, p = np.array(state["q"]), np.array(state["u"]), CART["p"]
+    upright = ph.simulate(dyn, t_end=0.1, **CART).scene().upright
+    assert not np.allclose(upright, np.eye(3))
+    J = upright @ dyn.jacobian("grip")(q, p=p)[3:]
+    force = 7 * ([0.3, -0.4, 0.5] - upright @ dyn.pose("grip")(q, p=p)[:3, 3]) - 3 * J @ u
+    np.testing.assert_allclose(tau, J.T @ force, rtol=1e-10)
+    give = J @ np.linalg.solve(dyn.mass_matrix(q, p=p), J.T)
+    assert mass == pytest.approx(1 / give.diagonal().max(), rel=1e-9)
 
 
 def test_elsewhere_the_pointer_turns_the_view(page):
