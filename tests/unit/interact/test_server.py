@@ -41,9 +41,8 @@ def told(made, what):
 
 
 def until(made, true):
-    while not true(words := told(made, "words")):
-        pass
-    return words
+    """The next words of which something is true, of those that are said within a minute."""
+    return next(words for words in (told(made, "words") for _ in range(600)) if true(words))
 
 
 def picture(made):
