@@ -17,10 +17,7 @@ playwright = pytest.importorskip(
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = "--no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --ignore-gpu-blocklist".split()
 FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = [
-    pytest.mark.skipif(FOUND is None, reason="There is no Chromium here: the live page is not tested in a browser"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(FOUND is None, reason="There is no Chromium here: the live page is not tested in one")
 
 
 @pytest.fixture(scope="module")

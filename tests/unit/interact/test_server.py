@@ -1,9 +1,11 @@
 """Who is let in, and who delays whom."""
 
 import asyncio
+import hashlib
 import http.client
 import json
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from websockets.sync.client import connect  # noqa: E402
 
 from polhode.interact.server import GUESTS  # noqa: E402
 from tests.live import server  # noqa: E402
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +45,8 @@ def told(made, what):
 
 
 def until(made, true):
-    while not true(words := told(made, "words")):
-        pass
-    return words
+    """The next words of which something is true, of those that are said within a minute."""
+    return next(words for words in (told(made, "words") for _ in range(600)) if true(words))
 
 
 def picture(made):
@@ -67,6 +70,15 @@ def test_the_page_is_served_with_what_it_needs_and_nothing_else(served):
     assert get(served, "/page.js")[0] == 200
     for path in ("/server.py", "/../server.py", "/%2e%2e/server.py", "/page.js/..", "//etc/passwd"):
         assert get(served, path)[0] == 404
+
+
+def test_the_page_was_made_from_its_sources():
+    """Else: make page."""
+    sources, made = ROOT / "tools/page", ROOT / "src/polhode/interact/page"
+    parts = sorted(path for path in sources.iterdir() if path.suffix in (".js", ".json", ".html"))
+    found = hashlib.sha256(b"".join(path.read_bytes() for path in parts)).hexdigest()
+    assert (made / "page.js").read_text(encoding="utf-8").startswith(f"// sources {found}\n")
+    assert (made / "index.html").read_bytes() == (sources / "index.html").read_bytes()
 
 
 def test_other_origins_and_hosts_are_refused(served):

@@ -1,3 +1,4 @@
+// sources a405e0aae9d5f4e0dff40b239e9070252efc9ec2c9cf103c604015a151c406ad
 /**
  * @license
  * Copyright 2010-2026 Three.js Authors
