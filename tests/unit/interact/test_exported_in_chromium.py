@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from test_page import CART, GRIP, cart_pole
+from test_exported import CART, GRIP, cart_pole
 
 import polhode as ph
 from polhode.interact import export
