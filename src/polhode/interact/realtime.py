@@ -23,6 +23,7 @@ from .ticking import BINS, FAILED, FULL, LEFT, OVERRUN, SKIP, SLOW, STOP, Block,
 
 POLICIES = {"slow": SLOW, "skip": SKIP, "stop": STOP}
 SPIN = 60e-6  # s before a deadline, that a sleep may end late by
+PATIENCE = 10.0  # s, for the thread to begin
 TRIALS = 100  # steps, to measure what one costs
 LOG = 60_000  # ticks of inputs, after which the loop comes back to have them taken
 
@@ -59,6 +60,7 @@ class Realtime:
         self._thread: threading.Thread | None = None
         self._wanted = "paused"  # or "running", "ended"
         self._controllers: list[_Controller] = []
+        self._ready = threading.Event()
         self._todo: list[Callable[[], None]] = []  # between two ticks
         self._speed, self._policy = 1.0, POLICIES[overrun]
         self._ticks = entry()
@@ -117,6 +119,7 @@ class Realtime:
     def start(self) -> Realtime:
         """Run, from where it is."""
         self._ask("running")
+        self._ready.wait(PATIENCE)  # to lock much memory takes a while
         return self
 
     def pause(self) -> None:
@@ -177,12 +180,14 @@ class Realtime:
             self._wanted = wanted
             self._block.ask = 1
             if self._thread is None and wanted == "running":
+                self._ready.clear()
                 self._thread = threading.Thread(target=self._run, name="polhode real time", daemon=True)
                 self._thread.start()
             self._wake.notify_all()
 
     def _run(self) -> None:
         self.privileges = privileged()
+        self._ready.set()
         try:
             self._beat()
         finally:

@@ -109,12 +109,13 @@ def test_a_state_is_of_one_moment():
 def test_pause_reset_and_speed():
     machine = realtime(slider(), u0=[2.0], method="rk4")
     machine.start()
-    time.sleep(0.05)
+    while machine.ticks == 0:
+        time.sleep(0.01)
     machine.pause()
     time.sleep(0.02)
     at = machine.ticks
     time.sleep(0.03)
-    assert machine.ticks == at > 0
+    assert machine.ticks == at
     assert not machine.running
     machine.speed = 0.5
     assert machine.speed == 0.5
