@@ -51,11 +51,12 @@ clean:
 	.venv-kernels/bin/python -m pip install --quiet --editable . --group kernels
 	@touch $@
 
-# The C target is tested with both compilers; without one of them, its tests are skipped and say so.
+# The C target is tested with both compilers, JavaScript with Node, pages with Chromium; without one of them, its
+# tests are skipped and say so.
 .venv/compilers: .venv/installed
-	@for c in gcc clang; do command -v $$c >/dev/null || { \
+	@for c in gcc clang nodejs:node; do p=$${c%:*}; c=$${c#*:}; command -v $$c >/dev/null || { \
 		test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-		echo "Installing $$c" && apt-get update -qq && apt-get install -y -qq $$c >/dev/null; } || \
+		echo "Installing $$p" && apt-get update -qq && apt-get install -y -qq $$p >/dev/null; } || \
 		echo "No $$c, and it cannot be installed here: the tests that need it will be skipped."; done
 	@touch $@
 

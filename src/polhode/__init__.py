@@ -12,6 +12,7 @@ equations     the equations of motion in canonical form, and their compiled call
 view          plots and animations
 trajectory    what a run leaves behind: states by name, energies, files, pictures
 simulate      from an initial state to a trajectory
+interact      machines in real time
 analyze       whether all formulations agree on a model; its linear models
 cli           the command `polhode`
 
@@ -34,12 +35,13 @@ _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
     "sign minimum maximum select evaluate substitute",
     "model": "Beam Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical "
-    "universal planar spherical free weld height_grid beam flexible craig_bampton Frame",
+    "universal planar spherical free weld height_grid beam section flexible craig_bampton Frame",
     "formats": "load save load_calculix load_flexible save_flexible",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
     "equations": "formulate Equations Dynamics ConstraintWarning",
     "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
+    "interact": "realtime replay",
     "analyze": "check linearize LinearModel",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
         tanh,
         vector,
     )
+    from .interact import realtime, replay
     from .kinematics import configuration, joint_map, kinematic_matrix, locked
     from .model import (
         TIME,
@@ -98,6 +101,7 @@ if TYPE_CHECKING:
         prismatic,
         revolute,
         screw,
+        section,
         spherical,
         universal,
         weld,
@@ -182,10 +186,13 @@ __all__ = [
     "pi",
     "planar",
     "prismatic",
+    "realtime",
+    "replay",
     "revolute",
     "save",
     "save_flexible",
     "screw",
+    "section",
     "select",
     "sign",
     "simulate",

@@ -256,8 +256,26 @@ def test_a_beam_that_can_spin_about_its_own_line_is_refused():
     build.body("rod", joint=ph.spherical(), flexible=ph.beam(length=1, mu=1, EI_y=10, EI_z=10, modes=2))
     model = build.build()
     assert "'rod_wx'" in str(model.report())
-    with pytest.raises(ValueError, match="nothing with inertia moves with 'rod_wx'"):
-        ph.formulate(model).compile().forward_dynamics(model.neutral(), np.zeros(7), np.zeros(7))
+    dyn = ph.formulate(model).compile()
+    for ask in (
+        lambda: dyn.forward_dynamics(model.neutral(), np.zeros(7), np.zeros(7)),
+        lambda: ph.simulate(dyn, t_end=1.0),
+        lambda: ph.linearize(dyn),
+    ):
+        with pytest.raises(ValueError, match=r"nothing with inertia moves with 'rod_wx'.* Give the beam J="):
+            ask()
+
+
+def test_a_beam_spins_about_its_own_line_by_its_polar_inertia_without_twisting():
+    """J alone: no GJ, and no mode of twist; a free spin about the line keeps its speed and turns as a rigid rod."""
+    build = ph.Builder("spinning", gravity=(0, 0, 0))
+    beam = ph.beam(length=1, mu=1, EI_y=10, EI_z=10, J=2e-3, modes=1)
+    build.body("rod", joint=ph.spherical(), flexible=beam)
+    dyn = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dyn, u0={"rod_wx": 3.0}, t_end=1.0)
+    assert traj["rod_wx"] == pytest.approx(np.full(len(traj.t), 3.0))
+    pushed = dyn.forward_dynamics(dyn.equations.model.neutral(), np.zeros(5), [0.5, 0, 0, 0, 0])
+    assert pushed[0] == pytest.approx(0.5 / 2e-3)  # tau / (J L)
 
 
 def test_elements_of_rigid_bodies_are_refused():

@@ -65,7 +65,7 @@ def linearize(
     controls    : of actuators alone
     p, t        : values of parameters that were not compiled in; the time at which everything is taken
     inputs      : names of speeds, on which forces act, and of actuators: columns of B. Actuators where there are any,
-                  else all speeds
+                  else all speeds but those of modes of flexible bodies, if there are others
     outputs     : names of coordinates, speeds and states, or expressions by name, also of `eq.kane.udot`; the states
                   of the model where nothing is given
     active      : names of the constraints that hold; None for those the model declares
@@ -78,7 +78,7 @@ def linearize(
     q, u, z, t = started(q, u, z, t, start, signature(linearize).parameters)
     at, notes = within_limits(read_point(dynamics, q, u, tau, controls, z, p, t, active))
     eq, program = at.program.equations, at.program
-    names = _inputs(inputs, input_names(eq), len(eq.u))
+    names = _inputs(inputs, input_names(eq), len(eq.u), {rate for body in eq.model.bodies for rate in body.rates})
     asked = _outputs(outputs, at)
     measured = [e for e in asked.values() if isinstance(e, Expr)]
     tangent = tangent_of(program, at.rows, at.closed, at.inputs.laws, measured)
@@ -147,10 +147,10 @@ def _felt(A: np.ndarray) -> list[int]:
     return kept
 
 
-def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int) -> tuple[str, ...]:
-    """Names of the inputs: those that are asked for, or actuators, or speeds."""
+def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int, modes: set[str]) -> tuple[str, ...]:
+    """Names of the inputs: those that are asked for, or actuators, or speeds, of modes where there are no others."""
     if asked is None:
-        return tuple(known[speeds:] or known[:speeds])
+        return tuple(known[speeds:] or [name for name in known[:speeds] if name not in modes] or known[:speeds])
     names = names_of(asked, "inputs")
     for name in names:
         if name not in known:

@@ -11,9 +11,10 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
+from .export import export
 from .holding import constraint_lists, statement
 from .linear import linearize
-from .printing import print_json
+from .printing import noted, print_json, say
 from .reading import Deriving, Reading, require_values, shared
 from .values import named_values, vector_values
 from .viewing import view
@@ -34,7 +35,7 @@ USAGE = cast(
 
 def main() -> NoReturn:
     """Run the command line; faults become one message and exit code 1, wrong usage exit code 2."""
-    warnings.showwarning = _say
+    warnings.showwarning = say
     try:
         code = app(standalone_mode=False)  # of a command that ended with typer.Exit
     except BrokenPipeError:
@@ -50,11 +51,6 @@ def main() -> NoReturn:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         _fail(for_shell(text), [for_shell(fault) for fault in getattr(error, "faults", [])], 1)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _say(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as a line, without the place in the code that gave it."""
-    print(f"polhode: {for_shell(str(message))}", file=sys.stderr)
 
 
 def _fail(text: str, faults: list[str], code: int) -> NoReturn:
@@ -198,6 +194,7 @@ def check(
 
 
 app.command()(shared(linearize))
+app.command()(shared(export))
 app.command()(shared(view))
 
 
@@ -263,9 +260,9 @@ def simulate(
     parquet: Annotated[Path | None, typer.Option(help="Write the motion as Parquet.")] = None,
     hdf5: Annotated[Path | None, typer.Option(help="Write the motion as HDF5.")] = None,
 ) -> None:
-    """Simulate a machine; loops are closed first, what was set is kept, what was guessed may move."""
+    """Simulate a machine, draw and animate it; loops close first, what was set is kept, what was guessed may move."""
     from polhode.simulate import assemble
-    from polhode.simulate.angles import singular_angles
+    from polhode.simulate.run import doubts
     from polhode.simulate.run import simulated as run
     from polhode.simulate.switchboard import SwitchError
     from polhode.simulate.switches import too_late
@@ -288,22 +285,24 @@ def simulate(
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")
     begin = beginning(whole, keyframe)
     laws, z0, t0 = begin.controls | forces(tau or []), begin.z | z0, begin.time
-    state = assemble(dynamics, begin.q | q_near | q0, begin.u | u_near | u0, keep=[*q0, *u0], t=t0, z0=z0)
     last = math.inf if t is None else t0 + t
     output = "steps" if t is None and every is None else every
-    try:
-        found = run(
-            dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, t0=t0, tau=laws or None,
-            method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
-            switches=switches, _until=ends,
-        )  # fmt: skip
-    except SwitchError as error:  # at the start: later ones end the run
-        raise ValueError(str(error)) from error
-    for said in filter(None, (too_late(switches, last), singular_angles(found))):
-        print(said, file=sys.stderr)
-    written = write(found, asked, scale)
+    with noted() as warned:
+        state = assemble(dynamics, begin.q | q_near | q0, begin.u | u_near | u0, keep=[*q0, *u0], t=t0, z0=z0)
+        try:
+            found = run(
+                dynamics, last, output, reacting, q0=state.q, u0=state.u, z0=z0, t0=t0, tau=laws or None,
+                method=integrator, step=step, rtol=rtol, atol=atol, longest=longest,
+                switches=switches, _until=ends,
+            )  # fmt: skip
+        except SwitchError as error:  # at the start: later ones end the run
+            raise ValueError(str(error)) from error
+        for said in filter(None, (too_late(switches, last), *doubts(found))):
+            say(said)
+            warned.append(for_shell(said))
+        written = write(found, asked, scale)
     if source.as_json:
-        print_json(summary(found, written) | constraint_lists(equations, whole))
+        print_json(summary(found, written, warned) | constraint_lists(equations, whole))
     else:
         said = statement(equations, whole, "Residuals are below.", moves=True)
         happened = f"Events\n{found.events}" if any(event.what for event in found.events) else ""

@@ -70,7 +70,7 @@ def forces(settings: Sequence[str], where: str = "--tau", plain: bool = False) -
     return found
 
 
-def summary(traj: Any, written: Sequence[Path]) -> dict[str, Any]:
+def summary(traj: Any, written: Sequence[Path], warned: Sequence[str]) -> dict[str, Any]:
     """The end of a run as plain data."""
     eq = traj.dynamics.equations
     energy = traj.energy[:, 2]
@@ -80,6 +80,7 @@ def summary(traj: Any, written: Sequence[Path]) -> dict[str, Any]:
         "reason": traj.outcome.reason,
         "culprit": traj.outcome.culprit,
         "remedy": for_shell(traj.outcome.remedy) if traj.outcome.remedy else None,
+        "warnings": list(warned),
         "t": float(traj.t[-1]),
         "q": {str(s.value): float(x) for s, x in zip(eq.q, traj.q[-1], strict=True)},
         "u": {str(s.value): float(x) for s, x in zip(eq.u, traj.u[-1], strict=True)},

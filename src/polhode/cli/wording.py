@@ -39,6 +39,7 @@ _WORDS = {
     r", or skip this check with check=False": "",
     r"simulate\(\.\.\., \*\*model\.keyframe\(\"([^\"]*)\"\)\.start\(\)\)": r"simulate --keyframe '\1'",
     r"give switches=ph\.at\((\S+), engage=\.\.\., release=\.\.\.\)": r'give --at "\1: engage ..., release ..."',
+    r"`traj\.animate` draws": "simulate --animate draws",
     r"Give output= its period": "Give --every its period",
 }
 

@@ -1,4 +1,4 @@
-"""Expressions to functions: native code through LLVM, C99 source, or NumPy.
+"""Expressions to functions: native code through LLVM, C99 source, NumPy or JavaScript.
 
 >>> from polhode.graph import cos, sin, symbols, vector
 >>> from polhode.compile import compile

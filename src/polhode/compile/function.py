@@ -24,7 +24,7 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
               vector or matrix of symbols, or a list of them.
     outputs : expressions, in the same forms. One alone, or {name: one}, is
               returned alone; several, or a list, as a tuple.
-    target  : "llvm" for native code, "c" for C99 source, "numpy" for Python source
+    target  : "llvm" for native code, "c" for C99 source, "numpy" for Python source, "javascript" for browsers
     name    : of the function, in the source and in messages
 
     >>> from polhode.graph import symbols, sin
@@ -40,7 +40,7 @@ def compile(inputs: Any, outputs: Any, target: str = "llvm", name: str = "f") ->
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise ValueError(f"Name {name!r}: expected an identifier such as 'forward_dynamics'.")
     if is_taken(name):
-        raise ValueError(f"Name {name!r} belongs to C, C++, Python or their libraries. Choose another.")
+        raise ValueError(f"Name {name!r} belongs to C, C++, Python, JavaScript or their libraries. Choose another.")
     takes, gives = ports(inputs, "input"), ports(outputs, "output")
     if not gives:
         raise ValueError("There are no outputs. Give at least one expression.")
@@ -112,7 +112,7 @@ class Function:
 
     @property
     def source(self) -> str:
-        """The generated source text: LLVM IR, C or Python."""
+        """The generated source text: LLVM IR, C, Python or JavaScript."""
         return self.kernel.source
 
     @property

@@ -22,7 +22,9 @@ _TAKEN = frozenset(
     ilogb ldexp lgamma llrint llround log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
     remainder remquo rint round scalbln scalbn sinh tgamma trunc isfinite isinf isnan isnormal signbit fpclassify
     isgreater isgreaterequal isless islessequal islessgreater isunordered
-    """.split()  # words of C and C++, names and macros of the C mathematics library, and our np
+    arguments async await debugger eval finally function implements in instanceof interface let null package super
+    typeof undefined var with yield Infinity NaN Math Float64Array
+    """.split()  # words of C, C++ and JavaScript, names and macros of the C mathematics library, and our np
 )
 _MACRO = re.compile(r"(FP|M|MATH)_[A-Z0-9_]+|_.*")
 

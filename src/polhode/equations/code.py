@@ -157,13 +157,15 @@ class Code:
         return self.compiled("residuals", wanted, K=K)
 
     def compiled(
-        self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, **more: Matrix
-    ) -> Function:
+        self, name: str, rows: list[Expr], forced: bool = False, x: Matrix | None = None, target: str = "llvm",
+        **more: Matrix,
+    ) -> Function:  # fmt: skip
+        """The call (t, x, ..., tau, p) -> rows; tau where it is `forced`."""
         inputs: dict[str, Matrix] = {"t": vector([TIME]), "x": self.x if x is None else x, **more}
         if forced:
             inputs["tau"] = self.tau
         output = substitute(vector(rows), self._folded) if self._folded else vector(rows)
-        return compile(inputs | {"p": vector(self.given_as(forced))}, {name: output}, name=name)
+        return compile(inputs | {"p": vector(self.given_as(forced))}, {name: output}, target, name)
 
     def given_as(self, forced: bool) -> list[Expr]:
         """What code takes as p, whether or not it takes forces beside them."""
@@ -212,8 +214,8 @@ class Code:
         lam = vector([symbol(f"reaction {i}") for i in range(len(self.constraints))])
         udot, x = rate[nq : nq + nu], self.x[: len(self.x) - len(self.work)]
         rows = slope_rows(self.equations, self._folded, x, udot, lam, tau, carried, held)
-        given = {"lam": lam} if len(lam) else {}
-        return None if rows is None else self.compiled("slopes", rows, forced=True, rate=rate, **given)
+        given = {"rate": rate} | ({"lam": lam} if len(lam) else {})
+        return None if rows is None else self.compiled("slopes", rows, True, None, "llvm", **given)
 
     @property
     def sloping(self) -> tuple[int, int]:

@@ -256,8 +256,8 @@ def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> M
 
     beside : (nu, nu), nothing where it is None; diagonal where the speeds are those of the joints
     """
-    if beside is None and (found := _straight(eq)):
-        raise _undetermined(eq, found)
+    if beside is None:
+        require_inertia_of_beams(eq)
     try:
         if eq.terms.forward is None:
             return solve(eq.M if beside is None else eq.M + beside, eq.Q + tau - eq.c)
@@ -273,10 +273,17 @@ def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> M
         ) from None
 
 
-def _straight(eq: Equations) -> list[str]:
-    """Speeds that turn beams about their own lines: M depends on how they bend, and is singular where they do not."""
+def require_inertia_of_beams(eq: Equations) -> None:
+    """Refuse speeds that turn beams about their own lines: M is singular where these are straight."""
     names = {str(u.value) for u in eq.u}
-    return [s for body, speeds in idle(eq.model) if body.flexible is not None for s in speeds if s in names]
+    for body, speeds in idle(eq.model) if any(body.modes for body in eq.model.bodies) else ():
+        found = [s for s in speeds if s in names]
+        if body.flexible is not None and found:
+            raise ValueError(
+                f"Model {eq.model.name!r}: nothing with inertia moves with {listed(found)}, which turns the flexible "
+                f"body {body.name!r} about its own line, so its acceleration is not determined. Give the beam J=..., "
+                "its polar moment of inertia per length (with or without GJ), or the joint an armature."
+            )
 
 
 def _undetermined(eq: Equations, speeds: list[str]) -> ValueError:

@@ -333,7 +333,7 @@ class Equations:
         """Make native code of the equations; each call is compiled when first used.
 
         values : of parameters to fold into the code; the others become run-time inputs
-        target : "llvm", or "numpy" or "c" as in `polhode.compile`
+        target : "llvm", or "numpy", "c" or "javascript" as in `polhode.compile`
         """
         from .dynamics import Dynamics
 

@@ -22,7 +22,7 @@ from .calculix_mesh import Mesh, read_mesh
 MOST = 2**28  # bytes of one file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Matrices:
     """What CalculiX wrote of a structure, in its axes and units.
 
@@ -42,6 +42,9 @@ class Matrices:
     sets: dict[str, tuple[int, ...]]
     edges: tuple[tuple[int, int], ...]
     outline: tuple[tuple[int, int], ...]
+
+    def __repr__(self) -> str:
+        return f"matrices of {self.source!r}: {len(self.nodes)} nodes, sets {', '.join(self.sets) or 'none'}"
 
     def flexible(
         self, *, root: str | int, interfaces: Sequence[str | int] = (), modes: int = 6, origin: Any = None,

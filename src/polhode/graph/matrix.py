@@ -1,7 +1,8 @@
 """Vectors and matrices of expressions: thin, immutable, numpy's conventions.
 
 A vector has shape (n,), a matrix (n, m). `@` contracts, `*` scales. An entry that
-is exactly zero stays so, also against a pole: 0 * (1/x) in a product of matrices is 0.
+is exactly zero stays so, and so does what is scaled by an exact zero, also against a pole: 0 * (1/x) in a product
+of matrices is 0.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class Matrix:
         if isinstance(factor, Matrix):
             raise TypeError("Product of two matrices: write a @ b to contract them.")
         c = coerce(factor)
-        return NotImplemented if c is None else self.map(lambda e: e if e is _ZERO else mul(c, e))
+        return NotImplemented if c is None else self.map(lambda e: _ZERO if e is _ZERO or c is _ZERO else mul(c, e))
 
     __rmul__ = __mul__
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .ticking import FINEST
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lateness:
@@ -30,7 +32,7 @@ class Lateness:
     @classmethod
     def of(cls, bins: np.ndarray, ticks: int, missed: int, worst: int, busy: int, busy_worst: int, period: float,
            rights: str) -> Lateness:  # fmt: skip
-        edges = np.array([2.0 ** (k // 4) * (1 + (k % 4 + 1) / 4) for k in range(len(bins))]) * 250e-9
+        edges = np.array([2.0 ** (k // 4) * (1 + (k % 4 + 1) / 4) for k in range(len(bins))]) * FINEST * 1e-9
         share = np.cumsum(bins) / max(int(bins.sum()), 1)
         p50, p99 = (float(min(edges[int(np.argmax(share >= part))], worst * 1e-9)) for part in (0.5, 0.99))
         mean = busy / max(ticks, 1)

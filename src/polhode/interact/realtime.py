@@ -7,12 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.kernels.stepping import EVENT
 from polhode.simulate import Simulation
 from polhode.simulate.asked import is_number, values_of
 from polhode.simulate.switchboard import SwitchError
@@ -22,6 +24,7 @@ from .ticking import BINS, FAILED, FULL, LEFT, OVERRUN, SKIP, SLOW, STOP, Block,
 
 POLICIES = {"slow": SLOW, "skip": SKIP, "stop": STOP}
 SPIN = 60e-6  # s before a deadline, that a sleep may end late by
+TRIALS = 100  # steps, to measure what one costs
 LOG = 60_000  # ticks of inputs, after which the loop comes back to have them taken
 
 
@@ -37,7 +40,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What went into a run: where it began, the forces of every tick, and commands with the tick before which they came.
+    """What went into a run: where it began, the forces of every tick, and commands with the tick they came before.
 
     begin : arguments of the simulation that it began with
     """
@@ -53,13 +56,17 @@ class Realtime:
     def __init__(self, dynamics: Dynamics, rate: float, overrun: str, begin: dict[str, Any]) -> None:
         self.dynamics, self.rate = dynamics, float(rate)
         self._begin = begin
-        self._wake, self._thread = threading.Condition(), None
-        self._wanted = "paused"  # or "running", "ended"; with `_steps` that are to be taken at once
-        self._steps, self._todo = 0, []  # type: tuple[int, list[Callable[[], None]]]
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._wanted = "paused"  # or "running", "ended"
+        self._controllers: list[_Controller] = []
+        self._todo: list[Callable[[], None]] = []  # between two ticks
         self._speed, self._policy = 1.0, POLICIES[overrun]
         self._ticks = entry()
         self._clock = ctypes.CDLL(None)
-        self.failure: str = ""
+        self.failure = ""
+        self.privileges = ""
+        self.cost = 0.0
         self.refused = ""  # why a constraint was last not engaged or released while it ran
         self._prepare()
 
@@ -77,10 +84,9 @@ class Realtime:
         self._commands: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
         self._in[:m] = sim._machine.tau
         self._out[0], self._out[1:] = sim.t, sim._x
-        address = ctypes.cast
-        self._block = block = Block(
-            gettime=address(self._clock.clock_gettime, ctypes.c_void_p).value,
-            sleep=address(self._clock.clock_nanosleep, ctypes.c_void_p).value,
+        self._block = Block(
+            gettime=_address(self._clock.clock_gettime),
+            sleep=_address(self._clock.clock_nanosleep),
             run=sim._record.ctypes.data,
             x=sim._x.ctypes.data,
             size=n,
@@ -96,14 +102,12 @@ class Realtime:
         )
         self._pace()
         self._bind()
-        del block
 
     def _bind(self) -> None:
         """Have the loop call the integration loop of the mode that is now."""
-        native = self._sim._advance
-        self._alive = native
-        self._block.advance = ctypes.cast(native.func, ctypes.c_void_p).value
-        self._block.words = native.args[0]
+        bound: Any = self._sim._advance
+        self._bound = bound  # kept alive: the loop has its address
+        self._block.advance, self._block.words = _address(bound.func), bound.args[0]
         self._block.tau = self._sim._modes.used.tau.ctypes.data
 
     def _pace(self) -> None:
@@ -136,14 +140,17 @@ class Realtime:
         block.log_rows = block.log_row + 1  # come back after it
         code = self._ticks(ctypes.addressof(block))
         block.log_rows, block.ask = before, 1
-        if code == FULL:
+        if code == FULL or self._happened(code):
             if block.log_row >= LOG:
                 self._take_log()
         else:
             self._fail(code)
 
     def stop(self) -> None:
-        """End: the thread is gone after this."""
+        """End: the thread is gone after this, and controllers with it."""
+        for controller in self._controllers:
+            controller.stop()
+        self._controllers.clear()
         self._ask("ended")
         if self._thread is not None:
             self._thread.join()
@@ -177,6 +184,13 @@ class Realtime:
 
     def _run(self) -> None:
         self.privileges = privileged()
+        try:
+            self._beat()
+        finally:
+            released()
+
+    def _beat(self) -> None:
+        """Run the loop, and do between its ticks what is asked for."""
         block = self._block
         block.next = time.monotonic_ns() + block.period
         while True:
@@ -196,12 +210,38 @@ class Realtime:
                     return
                 block.ask = 0
             code = self._ticks(ctypes.addressof(block))
-            if code == FULL:
-                self._take_log()
+            if code == FULL or self._happened(code):
+                if block.log_row >= LOG:
+                    self._take_log()
             elif code != LEFT:
                 self._fail(code)
                 with self._wake:
                     self._wanted = "paused"
+
+    def _happened(self, code: int) -> bool:
+        """Note what happened in the step that the loop came back from, such as a touch, and show the state after it.
+
+        False where it came back for another reason, or cannot go on.
+        """
+        sim, block = self._sim, self._block
+        if code != FAILED or block.status != EVENT:
+            return False
+        try:
+            sim._look(EVENT)
+        except RuntimeError:
+            return False
+        self._resume()
+        block.out_count += 1  # odd: not to be read
+        self._out[0], self._out[1:] = sim.t, sim._x
+        block.out_count += 1
+        block.ticks += 1
+        return True
+
+    def _resume(self) -> None:
+        """Have the loop go on from where the simulation is, in the mode that it is in."""
+        self._sim._open(np.zeros(0))
+        self._sim._now.stop, self._sim._now.budget = np.inf, 1
+        self._bind()
 
     def _fail(self, code: int) -> None:
         if code == OVERRUN:
@@ -231,6 +271,19 @@ class Realtime:
         self._in[: len(found)] = found
         block.in_count += 1
 
+    def control(self, function: Callable[[float, np.ndarray, np.ndarray], Any], rate: float = 100.0) -> None:
+        """Have a Python function of (t, q, u) set tau at a rate of its own, in a thread of its own, until `stop`.
+
+        It runs beside the loop, which never waits for it: a slow function acts late, and the loop goes on with what it
+        gave last.
+        """
+        if not callable(function) or not is_number(rate) or not 0 < rate <= self.rate:
+            raise ValueError(
+                f"control: expected a function of (t, q, u) and a rate of up to {self.rate:g} Hz, found "
+                f"{function!r:.40} and {rate!r:.20}."
+            )
+        self._controllers.append(_Controller(self, function, float(rate)))
+
     def engage(self, *names: str) -> None:
         """Engage constraints before the next tick."""
         self._command(names, ())
@@ -250,9 +303,7 @@ class Realtime:
                     self._sim.release(*release)
                 self._commands.append((self.ticks, tuple(engage), tuple(release)))
             finally:  # also where it was refused
-                self._sim._open(np.zeros(0))
-                self._sim._now.stop, self._sim._now.budget = np.inf, 1
-                self._bind()
+                self._resume()
 
         with self._wake:
             if self.running:
@@ -285,7 +336,7 @@ class Realtime:
         """How late ticks began, and how long they took, since the beginning."""
         b = self._block
         return Lateness.of(self._bins.copy(), int(b.ticks), int(b.missed), int(b.worst), int(b.busy), int(b.busy_worst),
-                           1 / self.rate, getattr(self, "privileges", ""))  # fmt: skip
+                           1 / self.rate, self.privileges)  # fmt: skip
 
     @property
     def speed(self) -> float:
@@ -312,8 +363,55 @@ class Realtime:
         return f"{self.dynamics.equations.model.name!r} at {self.rate:g} Hz, {word} at t = {self.state.t:.6g} s"
 
 
+class _Controller:
+    """A function that sets the forces of a machine, called at a rate."""
+
+    def __init__(self, machine: Realtime, function: Callable[..., Any], rate: float) -> None:
+        self.machine, self.function, self.period = machine, function, 1 / rate
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.run, name="polhode controller", daemon=True)
+        self.thread.start()
+
+    def run(self) -> None:
+        due = time.monotonic()
+        while not self.ended.wait(max(0.0, due - time.monotonic())):
+            state = self.machine.state
+            try:
+                self.machine.tau = self.function(state.t, state.q, state.u)
+            except Exception as error:
+                self.machine.failure = f"The controller raised {type(error).__name__} at t = {state.t:.6g} s: {error}"
+                self.machine.pause()
+                return
+            due = max(due + self.period, time.monotonic())
+
+    def stop(self) -> None:
+        self.ended.set()
+        if self.thread is not threading.current_thread():
+            self.thread.join()
+
+
+def _address(function: Any) -> int:
+    found = ctypes.cast(function, ctypes.c_void_p).value
+    assert found is not None
+    return found
+
+
+_locked = 0  # threads in this process that want memory locked
+
+
+def released() -> None:
+    """Let memory go where no other loop runs; the rest went with the thread."""
+    global _locked  # noqa: PLW0603 - a right of the whole process
+    _locked -= 1
+    if _locked == 0:
+        with suppress(AttributeError, OSError):
+            ctypes.CDLL(None).munlockall()
+
+
 def privileged() -> str:
     """Ask for the rights of a real-time thread, and say what was granted."""
+    global _locked  # noqa: PLW0603
+    _locked += 1
     said = []
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(80))
@@ -349,8 +447,40 @@ def realtime(
     if method not in ("moreau", "euler", "midpoint", "rk4"):
         raise ValueError(f'realtime: method is {method!r:.40}, expected one of fixed step: "moreau", "rk4", "midpoint" '
                          'or "euler".')  # fmt: skip
+    comes = [c.name for c in dynamics.equations.model.candidates if c.law != "equal"]
+    if comes and method != "moreau":
+        raise ValueError(
+            f"realtime: {comes[0]!r} comes and goes by itself, and method={method!r} stops at such events for a time "
+            'that has no bound. Use method="moreau".'
+        )
+    if tau is not None and callable(tau):
+        raise TypeError("realtime: tau is a function, which the loop cannot call. Give it to rt.control(function).")
     begin = {"q0": q0, "u0": u0, "z0": z0, "tau": tau, "p": p, "method": method, "step": 1 / rate}
-    return Realtime(dynamics, rate, overrun, begin)
+    made = Realtime(dynamics, rate, overrun, begin)
+    made.cost = _measured(made)
+    if made.cost > 1 / rate:
+        raise ValueError(
+            f"realtime: a step takes {made.cost * 1e6:.3g} us here, and a period is {1e6 / rate:.3g} us. Lower the "
+            "rate, or use a faster method."
+        )
+    return made
+
+
+def _measured(machine: Realtime) -> float:
+    """What a step costs in seconds, the middle one of many; what the loop may need is loaded by this."""
+    trial = Realtime(machine.dynamics, machine.rate, "slow", machine._begin)
+    spans, before = [], 0
+    for _ in range(TRIALS):
+        trial._once()
+        spans.append(int(trial._block.busy) - before)
+        before = int(trial._block.busy)
+        if trial.failure:
+            break
+    names = [c.name for c in machine.dynamics.equations.model.candidates if c.law == "equal"]
+    if names and not trial.failure:
+        trial.engage(names[0])  # so that the first one in earnest does not wait for its code
+        trial._once()
+    return float(np.median(spans)) * 1e-9
 
 
 def replay(dynamics: Dynamics, session: Session) -> list[State]:

@@ -3,8 +3,8 @@
 It is one function of LLVM IR that calls the integration loop by address, so that it serves every machine and method. It
 takes no lock, makes nothing and knows no Python: ctypes lets go of the GIL while it runs.
 
-Inputs and the state go through memory with a count before and after (a seqlock): who writes makes the count odd, writes,
-and makes it even; who reads takes what was there while the count stayed even. Neither waits for the other.
+Inputs and the state go through memory with a count (a seqlock): who writes makes the count odd, writes, and makes it
+even; who reads takes what was there while the count stayed even. Neither waits for the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polhode.kernels.stepping import DONE, MORE, Run
 
 LEFT, FAILED, FULL, OVERRUN = 0, 1, 2, 3  # why the loop came back: asked to; a step failed; the log is full; too late
 SLOW, SKIP, STOP = 0, 1, 2  # what to do where a deadline was missed by a period or more
-BINS = 64  # of lateness, 2^(k/4) us each
+BINS, FINEST = 64, 250  # of lateness, four for each power of 2, and ns of the first
 
 _I64, _DOUBLE = ir.IntType(64), ir.DoubleType()
 _FIELDS = (
@@ -67,8 +67,7 @@ class _Writer:
         return self.b.gep(self.block, [_I64(_FIELDS.index(name))])
 
     def get(self, name: str) -> Any:
-        found = self.b.load(self.place(name), align=8)
-        return found
+        return self.b.load(self.place(name), align=8)
 
     def put(self, name: str, value: Any) -> None:
         self.b.store(value, self.place(name), align=8)
@@ -123,119 +122,132 @@ _SECOND, _MONOTONIC, _ABSOLUTE = 1_000_000_000, 1, 1
 
 
 def _module() -> ir.Module:
+    """The loop: each part goes on in the block that it leaves."""
     module = ir.Module("ticks")
-    log2 = module.declare_intrinsic("llvm.ctlz", [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
+    zeros = module.declare_intrinsic("llvm.ctlz", [_I64], ir.FunctionType(_I64, [_I64, ir.IntType(1)]))
     function = ir.Function(module, ir.FunctionType(_I64, [_I64.as_pointer()]), "ticks")
-    start, head, waiting, nap, spin, due, late, stepped, ok = (
-        function.append_basic_block(name)
-        for name in ("start", "head", "waiting", "nap", "spin", "due", "late", "stepped", "ok")
-    )
-    b = ir.IRBuilder(start)
-    w = _Writer(b, function.args[0])
-    spec = b.alloca(_I64, 2)
+    w = _Writer(ir.IRBuilder(function.append_basic_block("start")), function.args[0])
+    spec = w.b.alloca(_I64, 2)
+    head = w.b.append_basic_block("head")
+    w.b.branch(head)
+    w.b.position_at_end(head)
+    _leave(w, w.b.icmp_signed("!=", w.fresh("ask"), _I64(0)), LEFT)
+    deadline, now = _wait(w, spec)
+    _count(w, zeros, w.b.sub(now, deadline))
+    _catch_up(w, deadline, now)
+    _take(w)
+    _step(w)
+    _show(w)
+    took = w.b.sub(_clock(w, spec), now)
+    w.put("busy", w.b.add(w.get("busy"), took))
+    w.raised("busy_worst", took)
+    _leave(w, w.b.icmp_signed(">=", w.get("log_row"), w.get("log_rows")), FULL)
+    w.b.branch(head)
+    return module
 
-    def clock() -> Any:
-        w.called("gettime", _GETTIME, _I32(_MONOTONIC), spec)
-        seconds, rest = b.load(spec), b.load(b.gep(spec, [_I64(1)]))
-        return b.add(b.mul(seconds, _I64(_SECOND)), rest)
 
-    b.branch(head)
+def _leave(w: _Writer, condition: Any, code: int) -> None:
+    """Come back with a code where a condition holds."""
+    leaving, staying = (w.b.append_basic_block() for _ in range(2))
+    w.b.cbranch(condition, leaving, staying)
+    w.b.position_at_end(leaving)
+    w.b.ret(_I64(code))
+    w.b.position_at_end(staying)
 
-    # asked to come back?
-    b.position_at_end(head)
-    leave = b.append_basic_block("leave")
-    b.cbranch(b.icmp_signed("!=", w.fresh("ask"), _I64(0)), leave, waiting)
-    b.position_at_end(leave)
-    b.ret(_I64(LEFT))
 
-    # sleep until shortly before the deadline, and look at the clock until then
-    b.position_at_end(waiting)
+def _clock(w: _Writer, spec: Any) -> Any:
+    """The time in ns."""
+    w.called("gettime", _GETTIME, _I32(_MONOTONIC), spec)
+    seconds, rest = w.b.load(spec), w.b.load(w.b.gep(spec, [_I64(1)]))
+    return w.b.add(w.b.mul(seconds, _I64(_SECOND)), rest)
+
+
+def _wait(w: _Writer, spec: Any) -> tuple[Any, Any]:
+    """Sleep until shortly before the deadline, and look at the clock until then; the deadline, and the time after."""
+    b = w.b
+    nap, spin, due = (b.append_basic_block(name) for name in ("nap", "spin", "due"))
     deadline = w.get("next")
     early = b.sub(deadline, w.get("spin"))
-    b.cbranch(b.icmp_signed("<", clock(), early), nap, spin)
+    b.cbranch(b.icmp_signed("<", _clock(w, spec), early), nap, spin)
     b.position_at_end(nap)
     b.store(b.sdiv(early, _I64(_SECOND)), spec)
     b.store(b.srem(early, _I64(_SECOND)), b.gep(spec, [_I64(1)]))
     w.called("sleep", _SLEEP, _I32(_MONOTONIC), _I32(_ABSOLUTE), spec, _SPEC(None))
     b.branch(spin)
     b.position_at_end(spin)
-    now = clock()
+    now = _clock(w, spec)
     b.cbranch(b.icmp_signed("<", now, deadline), spin, due)
-
-    # how late it is, in a bin of each quarter of a power of 2, in us
     b.position_at_end(due)
-    lateness = b.sub(now, deadline)
+    return deadline, now
+
+
+def _count(w: _Writer, zeros: Any, lateness: Any) -> None:
+    """Count how late it is: the bins are quarters of powers of 2, from a quarter of a us."""
+    b = w.b
     w.raised("worst", lateness)
-    scaled = b.add(b.sdiv(lateness, _I64(250)), _I64(1))  # quarters of us, at least 1
-    power = b.sub(_I64(63), b.call(log2, [scaled, ir.IntType(1)(0)]))
+    scaled = b.add(b.sdiv(lateness, _I64(FINEST)), _I64(1))
+    power = b.sub(_I64(63), b.call(zeros, [scaled, ir.IntType(1)(0)]))
     first = b.shl(_I64(1), power)
     part = b.sdiv(b.mul(b.sub(scaled, first), _I64(4)), first)  # 0 to 3 within the power
-    bin_ = b.add(b.mul(power, _I64(4)), part)
-    bin_ = b.select(b.icmp_signed("<", bin_, _I64(BINS)), bin_, _I64(BINS - 1))
-    counted = b.gep(b.inttoptr(w.get("bins"), _I64.as_pointer()), [bin_])
+    place = b.add(b.mul(power, _I64(4)), part)
+    place = b.select(b.icmp_signed("<", place, _I64(BINS)), place, _I64(BINS - 1))
+    counted = b.gep(b.inttoptr(w.get("bins"), _I64.as_pointer()), [place])
     b.store(b.add(b.load(counted), _I64(1)), counted)
 
-    # a deadline that was missed by a period or more
-    missed = b.sdiv(lateness, w.get("period"))
+
+def _catch_up(w: _Writer, deadline: Any, now: Any) -> None:
+    """Set the next deadline: a period after this one, or by the policy where one or more were missed."""
+    b = w.b
+    late, going = b.append_basic_block("late"), b.append_basic_block("going")
+    missed = b.sdiv(b.sub(now, deadline), w.get("period"))
     w.put("next", b.add(deadline, w.get("period")))
-    taking = b.append_basic_block("taking")
-    b.cbranch(b.icmp_signed(">", missed, _I64(0)), late, taking)
+    b.cbranch(b.icmp_signed(">", missed, _I64(0)), late, going)
     b.position_at_end(late)
     w.put("missed", b.add(w.get("missed"), missed))
     skipped = b.add(deadline, b.mul(b.add(missed, _I64(1)), w.get("period")))
     slowed = b.add(now, w.get("period"))
     w.put("next", b.select(b.icmp_signed("==", w.get("policy"), _I64(SKIP)), skipped, slowed))
-    overrun = b.append_basic_block("overrun")
-    b.cbranch(b.icmp_signed("==", w.get("policy"), _I64(STOP)), overrun, taking)
-    b.position_at_end(overrun)
-    b.ret(_I64(OVERRUN))
+    _leave(w, b.icmp_signed("==", w.get("policy"), _I64(STOP)), OVERRUN)
+    b.branch(going)
+    b.position_at_end(going)
 
-    # forces from outside: taken where nobody is writing
-    b.position_at_end(taking)
-    read, known = b.append_basic_block("read"), b.append_basic_block("known")
-    count = w.fresh("in_count")
-    news = b.and_(b.icmp_signed("!=", count, w.get("in_seen")), b.icmp_signed("==", b.and_(count, _I64(1)), _I64(0)))
-    b.cbranch(news, read, known)
-    b.position_at_end(read)
+
+def _take(w: _Writer) -> None:
+    """Take forces from outside where there are new ones and nobody is writing; keep those that act in the log."""
+    b = w.b
+    read, whole, known = (b.append_basic_block(name) for name in ("read", "whole", "known"))
     row = b.gep(w.doubles("log"), [b.mul(w.get("log_row"), w.get("inputs"))])
+    count = w.fresh("in_count")
+    even = b.icmp_signed("==", b.and_(count, _I64(1)), _I64(0))
+    b.cbranch(b.and_(b.icmp_signed("!=", count, w.get("in_seen")), even), read, known)
+    b.position_at_end(read)
     w.copy(row, w.doubles("in_tau"), w.get("inputs"))
     b.fence("acquire")
-    whole = b.append_basic_block("whole")
     b.cbranch(b.icmp_signed("==", w.fresh("in_count"), count), whole, known)
     b.position_at_end(whole)
     w.copy(w.doubles("tau"), row, w.get("inputs"))
     w.put("in_seen", count)
-    b.store(_I64(0), w.record("rated", _I64))
+    b.store(_I64(0), w.record("rated", _I64))  # the rate at this state changed with the force
     b.branch(known)
-
-    # the step
     b.position_at_end(known)
-    w.copy(b.gep(w.doubles("log"), [b.mul(w.get("log_row"), w.get("inputs"))]), w.doubles("tau"), w.get("inputs"))
+    w.copy(row, w.doubles("tau"), w.get("inputs"))
     w.put("log_row", b.add(w.get("log_row"), _I64(1)))
-    status = w.called("advance", ir.FunctionType(_I64, [_I64]), w.get("words"))
-    good = b.or_(b.icmp_signed("==", status, _I64(MORE)), b.icmp_signed("==", status, _I64(DONE)))
-    b.branch(stepped)
-    b.position_at_end(stepped)
-    failed = b.append_basic_block("failed")
-    b.cbranch(good, ok, failed)
-    b.position_at_end(failed)
-    w.put("status", status)
-    b.ret(_I64(FAILED))
 
-    # the state, for others to see
-    b.position_at_end(ok)
-    shown = w.get("out_count")
+
+def _step(w: _Writer) -> None:
+    """Call the integration loop, which has a budget of one step."""
+    status = w.called("advance", ir.FunctionType(_I64, [_I64]), w.get("words"))
+    w.put("status", status)
+    went = [w.b.icmp_signed("!=", status, _I64(good)) for good in (MORE, DONE)]
+    _leave(w, w.b.and_(*went), FAILED)
+
+
+def _show(w: _Writer) -> None:
+    """Hand out the state."""
+    b, shown = w.b, w.get("out_count")
     w.show("out_count", b.add(shown, _I64(1)))
     b.fence("release")
     b.store(b.load(w.record("t", _DOUBLE)), w.doubles("out"))
     w.copy(w.doubles("out", 1), w.doubles("x"), w.get("size"))
     w.show("out_count", b.add(shown, _I64(2)))
     w.put("ticks", b.add(w.get("ticks"), _I64(1)))
-    took = b.sub(clock(), now)
-    w.put("busy", b.add(w.get("busy"), took))
-    w.raised("busy_worst", took)
-    full = b.append_basic_block("full")
-    b.cbranch(b.icmp_signed(">=", w.get("log_row"), w.get("log_rows")), full, head)
-    b.position_at_end(full)
-    b.ret(_I64(FULL))
-    return module

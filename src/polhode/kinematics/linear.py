@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polhode.graph import Expr, Matrix, as_expr, diff_along, identity, matrix, substitute, zeros
+from polhode.graph import Expr, Matrix, as_expr, diff_along, identity, matrix, zeros
 from polhode.graph.matrix import dot
 from polhode.spatial import Inertia, Pose, skew
 
@@ -24,18 +24,17 @@ def is_linear(kin: Kinematics) -> bool:
     return any(body.flexible is not None and body.flexible.rotation == "linear" for body in kin.model.bodies)
 
 
-def linear_turns(link: Link, body: Link) -> list[Matrix]:
+def linear_turns(link: Link) -> list[Matrix]:
     """skew(Psi_k) of a section, (3, 3) each. Reference: [Book, eq. 7]."""
-    assert body.modes is not None
-    straight = {d: as_expr(0) for d in body.modes.d}
-    return [skew(substitute(h.w, straight)) for h in link.H]
+    assert link.station is not None
+    return [skew(psi) for psi in link.station.Psi.T.rows()]
 
 
 def linear_pose(link: Link, body: Link) -> Pose:
     """The blocks of E = H + sum_k d_k M_k, of second order in its displacement where the shapes are. [Book, eq. 5]."""
     assert body.modes is not None
     R = identity(3)
-    for d, turn in zip(body.modes.d, linear_turns(link, body), strict=True):
+    for d, turn in zip(body.modes.d, linear_turns(link), strict=True):
         R = R + turn * d
     return Pose(R, link.X.p)
 

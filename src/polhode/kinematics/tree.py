@@ -40,6 +40,7 @@ class Link:
     armature : inertia that each speed drives besides the bodies'
     bend     : the rate of H u where the speeds are constant; 0 for a joint
     modes    : what deforms of its body, None for a rigid one
+    station  : the section that it is, None where a joint or nothing moves it
     """
 
     parent: int
@@ -53,6 +54,7 @@ class Link:
     armature: tuple[Expr, ...]
     bend: Twist = field(default_factory=Twist.zero)
     modes: Modes | None = None
+    station: Station | None = None
 
     @property
     def section(self) -> bool:
@@ -333,7 +335,8 @@ class _Layout:
         if (name, station) not in self.sections:
             modes = self.links[k].modes
             assert modes is not None
-            self.links.append(_section(k, modes, bent(station, modes.d, modes.rates), Inertia.zero(), None))
+            moved = _section(k, modes, bent(station, modes.d, modes.rates), Inertia.zero(), None)
+            self.links.append(replace(moved, station=station))
             self.sections[name, station] = len(self.links) - 1
         return self.sections[name, station], Pose(pose.R, pose.p - station.p)
 
@@ -342,7 +345,7 @@ def _modes(body: Body, hub: Inertia, first: int) -> Modes:
     """What deforms of a body, its hub counted in."""
     assert body.flexible is not None
     d = tuple(map(symbol, body.modes))
-    rates = tuple(map(symbol, body.speeds[len(body.joint.speeds()) :]))
+    rates = tuple(map(symbol, body.rates))
     alone = body.flexible.inertia.at(d)
     at = tuple(range(first, first + len(d)))
     whole = replace(alone, inertia=alone.inertia + hub)

@@ -12,6 +12,7 @@ from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .frame import Frame
 from .joint import Joint, Limits, Part, compound, joint
 from .keyframes import Keyframe
+from .materials import section
 from .model import Model
 from .motors import Motor
 from .named import cylindrical, free, planar, prismatic, revolute, screw, spherical, universal, weld
@@ -82,6 +83,7 @@ __all__ = [
     "prismatic",
     "revolute",
     "screw",
+    "section",
     "spherical",
     "universal",
     "weld",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, matrix, vector, zeros
+from polhode.graph import Expr, Matrix, as_expr, evaluate, free_symbols, matrix, vector, zeros
 from polhode.graph.node import Operand
 from polhode.spatial.modal import ModalInertia
 
@@ -21,6 +21,14 @@ from .errors import fault
 from .flexible import SHORTENING, Flexible, Station
 from .sections import Section, positive, proportion, samples, section, times
 from .shapes import ONE, Series, Shape, product, swept
+from .spelling import spelled
+
+_MADE = "Make mu, EI_y, EI_z, J_y, J_z and GJ of a section and a material with **section(E=..., rho=..., width=...)."
+_INSTEAD = {
+    "EI": "Give EI_z, which resists bending along y, or EI_y, along z.",
+    "mass": "Give mu, the mass per length; a hub and payloads are said with build.body.",
+    **dict.fromkeys(("E", "I", "rho", "A", "G", "width", "height", "diameter"), _MADE),
+}
 
 POLYNOMIALS = 30  # of one kind; the lowest frequencies have lost 2e-9 then
 
@@ -117,6 +125,18 @@ class Beam(Flexible):
         """(m, m). Reference: [Book, eq. 42 to 45], with stretch besides."""
         return stiffness(self)
 
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Of the beam alone, held as its ends say, rad/s, rising; what it carries is not in them."""
+        M, K = self.inertia.at([as_expr(0)] * len(self.modes)).M, self.stiffness
+        if free_symbols([*M.entries, *K.entries]):
+            raise fault(
+                "Beam: has symbols, and so no numbers for its frequencies. Give numbers, or linearize the machine."
+            )
+        L = np.linalg.inv(np.linalg.cholesky(np.array(evaluate(M, {}))))
+        found: np.ndarray = np.sqrt(np.linalg.eigvalsh(L @ np.array(evaluate(K, {})) @ L.T))
+        return found
+
     @cached_property
     def damping(self) -> Matrix:
         """(m, m), of damping ratios and of the material."""
@@ -131,13 +151,13 @@ class Beam(Flexible):
             return replace(self._section(0.0), p=self.start + e * along)  # of the hub, before the clamped end
         if part is None:
             raise fault(
-                f"{what} is {along} along a beam of the length {L}, expected a fixed part of it. "
+                f"{what} has x = {along} along a beam of the length {L}, expected a fixed part of it. "
                 f"Give {'numbers' if L.number is not None else f'it as 0.5*{L}, or both as numbers'}."
             )
         if not -1e-9 <= part <= 1 + 1e-9:
             first, last = ("(" + ", ".join(map(str, end)) + ")" for end in (self.start, self.start + e * L))
             raise fault(
-                f"{what} is at {part:.6g} of the length of its beam, expected from 0 to 1: the beam goes from {first} "
+                f"{what} is at {part:.12g} of the length of its beam, expected from 0 to 1: the beam goes from {first} "
                 f"to {last}. Move it, or weld to the beam's end what reaches further."
             )
         return self._section(min(max(part, 0.0), 1.0))
@@ -170,7 +190,7 @@ class Beam(Flexible):
             p=self.start + R.T[0] * (L * values.whole(as_expr(part), 1e-15)),
             Phi=matrix(Phi).T,
             Psi=matrix(Psi).T,
-            g=self._shortening(at) if self.order in SHORTENING else (),
+            g=self._shortening(at) if self.order in SHORTENING and part else (),  # 0 at its beginning
         )
 
     def _shortening(self, at: np.ndarray) -> tuple[tuple[Matrix, ...], ...]:
@@ -178,7 +198,7 @@ class Beam(Flexible):
         e: Matrix = self.frame.T[0]
 
         def of(a: Mode, b: Mode) -> Matrix:
-            if a.kind != b.kind or a.kind not in BENDING or at == 0:
+            if a.kind != b.kind or a.kind not in BENDING:
                 return zeros(3)
             return e * times(-1 / self.length, float(swept(a.shape.slope, b.shape.slope, at)))
 
@@ -197,6 +217,7 @@ class Beam(Flexible):
         return [self.length, *scales, self.tip_mass, *self.start, *self.zeta, self.eta]
 
 
+@spelled("beam", _INSTEAD)
 def beam(
     *,
     length: Any,

@@ -55,6 +55,11 @@ class Body:
         return () if self.flexible is None else tuple(f"{self.name}_{mode}" for mode in self.flexible.modes)
 
     @property
+    def rates(self) -> tuple[str, ...]:
+        """Names of the speeds of its modes."""
+        return tuple(f"{mode}_dot" for mode in self.modes)
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of its coordinates: those of its joint, and of its modes."""
         return (*self.joint.coordinates(), *self.modes)
@@ -62,7 +67,7 @@ class Body:
     @property
     def speeds(self) -> tuple[str, ...]:
         """Names of its speeds: those of its joint, and of its modes."""
-        return (*self.joint.speeds(), *(f"{mode}_dot" for mode in self.modes))
+        return (*self.joint.speeds(), *self.rates)
 
     def quantities(self) -> list[Expr]:
         """Every constant expression of the body."""

@@ -19,6 +19,7 @@ from .joint import Joint
 from .keyframes import Keyframe
 from .model import Model
 from .motors import Handle, Motor, expanded, resolved
+from .spelling import spelled
 from .states import State
 from .switches import Names, Switch
 from .switches import at as switch_at
@@ -71,6 +72,7 @@ class Builder:
     def __repr__(self) -> str:
         return f"the builder {self.name!r:.20}: call build.build()"
 
+    @spelled("build.body")
     def body(
         self,
         name: str,
@@ -119,6 +121,7 @@ class Builder:
             )
         )
 
+    @spelled("build.marker")
     def marker(
         self,
         name: str,

@@ -95,7 +95,10 @@ class Element:
         for kind, names in known.items():
             for name in self.uses(kind):
                 if name not in names:
-                    yield f"{self.what}: {kind} {name!r} does not exist. {closest(name, names)}"
+                    remedy = closest(name, names)
+                    if kind == "joint" and name in known.get("coordinate", ()):
+                        remedy = f"It is a coordinate, which constraint({name!r}) holds at 0."
+                    yield f"{self.what}: {kind} {name!r} does not exist. {remedy}"
 
     def described(self) -> str:
         """What it is and what it is about, in a few words; nothing where the name says it."""

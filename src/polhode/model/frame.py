@@ -17,6 +17,7 @@ from .nodal_input import losses, reduced
 from .nodal_moments import fields_of_points, of_points
 from .reduction import LARGEST
 from .shortening import SecondOrder, along_tree, of_section
+from .spelling import spelled
 
 
 class Frame:
@@ -38,6 +39,10 @@ class Frame:
         self._elements: list[BeamElement] = []
         self._lumps: list[tuple[int, np.ndarray, np.ndarray]] = []  # node, masses (q,), offsets (q, 3)
 
+    def __repr__(self) -> str:
+        return f"frame of the nodes {', '.join(self.nodes)} with {len(self._elements)} elements"
+
+    @spelled("Frame.beam")
     def beam(
         self, start: str, end: str, *, EA: float, EI_y: float, EI_z: float, GJ: float, mu: float,
         radii: tuple[float, float] = (0.0, 0.0), up: Any = None, elements: int = 8,
@@ -113,6 +118,7 @@ class Frame:
             M[at] += np.einsum("q,qax,qay->xy", mass, B, B)
         return np.array(self._points), (M + M.T) / 2, (K + K.T) / 2
 
+    @spelled("Frame.flexible")
     def flexible(
         self, *, root: str, modes: int = 6, interfaces: Sequence[str] = (), supports: Sequence[str] = (),
         keep: int | None = None, damping: Any = 0.0, order: str = "first", rotation: str = "proper",

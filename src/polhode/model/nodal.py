@@ -31,7 +31,7 @@ class Region:
     nodes: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Nodal(Flexible):
     """A flexible body of n nodes and m modes, in the axes of the body, whose joint is at the origin.
 
@@ -60,6 +60,9 @@ class Nodal(Flexible):
     order: str = "first"
     rotation: str = "proper"
     fields: Fields | None = None
+
+    def __repr__(self) -> str:
+        return f"flexible body of {len(self.nodes)} nodes with modes {', '.join(self.names)}"
 
     @property
     def modes(self) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ from .flexible import ORDERS, ROTATIONS
 from .nodal import NEAR, Nodal, Region, averages
 from .nodal_moments import Fields, Moments, fields_of_matrix, fields_of_points, of_matrix, of_points
 from .reduction import craig_bampton, square_symmetric
+from .spelling import spelled
 
 WHAT = "Flexible body"
 
 
+@spelled("flexible")
 def flexible(
     nodes: Any, *, mass: Any, stiffness: Any, modes: int | None = None, root: Sequence[int] = (),
     interfaces: Mapping[str, Any] | None = None, keep: int | None = None, shapes: Any = None, rotations: Any = None,

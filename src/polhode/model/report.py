@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from polhode.spatial import Twist
 
 from .algebra import twists
+from .beam_report import beam_findings
 from .body import Body
 from .checks import unphysical
 from .constraints import Coupling
@@ -54,6 +55,7 @@ def report_on(model: Model) -> Report:
                 'several, its order "first" leaves one motion of its joint with its modes no inertia, and runs stop. '
                 f"{REMEDY}"
             )
+    findings += beam_findings(model)
     for c in model.couplings:
         findings.append(
             f"Coordinate {c.coordinate!r} should follow {c.of!r}: "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polhode.graph import Expr
+
+from .beam import Beam
 from .body import WORLD
 from .fields import short
 
@@ -51,13 +54,21 @@ def draw(model: Model) -> str:
 def _line(body: Body) -> str:
     joint = body.joint
     name = "" if joint.name in ("", body.name) else f" {joint.name}"
-    own = body.mass if body.flexible is None else body.mass + body.flexible.inertia.m
-    mass = short(own) if body.welded.m == 0 else short(own + body.welded.m)
-    weight = "" if mass == "0" else f", {mass} kg" if mass[0].isdigit() else f", mass {mass}"
+    hub = body.mass if body.welded.m == 0 else body.mass + body.welded.m
+    weight = _weight(hub, "")
+    if body.flexible is not None:
+        bends = "beam " if isinstance(body.flexible, Beam) else "flexible "
+        weight = _weight(body.flexible.inertia.m, bends if hub != 0 else "") + _weight(hub, "hub ")
     q = ", ".join(joint.coordinates())
     moves = f"({q})" if q and q != joint.name else ""
-    bends = f", modes {', '.join(body.modes)}" if body.modes else ""
-    return f"{body.name} [{joint.kind}{name}{moves}{weight}{bends}]"
+    modes = f", modes {', '.join(body.modes)}" if body.modes else ""
+    return f"{body.name} [{joint.kind}{name}{moves}{weight}{modes}]"
+
+
+def _weight(mass: Expr, what: str) -> str:
+    """A mass after a comma, with what it is of; nothing for 0."""
+    text = short(mass)
+    return "" if text == "0" else f", {what}{text} kg" if text[0].isdigit() else f", {what}mass {text}"
 
 
 def _listed(names: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polhode.equations import Dynamics, Equations
+from polhode.equations.dynamics import require_inertia_of_beams
 from polhode.kernels.loop import METHODS, Method
 from polhode.model import Builder, Model
 from polhode.model.errors import closest
@@ -34,6 +35,9 @@ def movable(dynamics: Any, verb: str) -> Dynamics:
         raise TypeError(f"{verb} takes a Dynamics, found {found}. Make one with formulate(model).compile().")
     if not len(dynamics.equations.q):
         raise ValueError(f"Model {dynamics.equations.model.name!r}: no body has a joint, so nothing can move.")
+    model = dynamics.equations.model
+    if not (model.constraints or model.implied):  # which may hold what turns without inertia
+        require_inertia_of_beams(dynamics.equations)
     return dynamics
 
 

@@ -15,6 +15,7 @@ from polhode.trajectory import Trajectory
 DEFLECTED = 0.1  # of the length of a body
 TURNED = 0.3  # rad, of a section
 LEFT = 0.01  # of the least inertia that the machine has where a body is straight
+FAR = 3  # times these limits, beyond which nothing is right
 
 
 def large_deflections(traj: Trajectory) -> str:
@@ -39,7 +40,7 @@ def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) ->
         most = int(np.nanargmax(np.linalg.norm(d, axis=1))) if np.isfinite(d).all(axis=1).any() else 0
         if flexible.order == "first" and without_inertia(dynamics, p, float(t[most]), q[most]) == body.name:
             return (
-                f"Body {body.name!r} bends so far that its order \"first\" leaves a motion without inertia at t = "
+                f'Body {body.name!r} bends so far that its order "first" leaves a motion without inertia at t = '
                 f"{t[most]:.6g} s, and what follows is wrong. {REMEDY}"
             )
         for what, limit, unit, shapes in (
@@ -50,10 +51,12 @@ def bent_far(dynamics: Dynamics, p: np.ndarray, t: np.ndarray, q: np.ndarray) ->
             if (far > limit).any():
                 first, most = int(np.argmax(far > limit)), int(np.nanargmax(far))
                 scale = 100 if unit[1] == "%" else 1
+                trust = "not to be trusted" if far[most] > FAR * limit else "less and less true"
                 return (
                     f"Body {body.name!r} {what} more than {limit * scale:g}{unit} at t = {t[first]:.6g} s, and by "
                     f"{far[most] * scale:.3g}{unit} at t = {t[most]:.6g} s: its modes describe small deflections, and "
-                    "what follows is less and less true. Make it stiffer, or of several flexible bodies in a row."
+                    f"what follows is {trust}. Make it stiffer, or of several flexible bodies in a row with "
+                    'shapes="polynomial".'
                 )
     return ""
 

@@ -199,14 +199,16 @@ def simulate_many(
 
 
 def _singular(bundle: Bundle) -> str:
-    """Say which run is the first whose angles are singular, or that bends too far; of very many, some are looked at."""
-    for i in range(0, len(bundle), len(bundle) // LOOKS + 1):
+    """Say how many runs have singular angles or bend too far, and the first; of very many, some are looked at."""
+    looks, said = range(0, len(bundle), len(bundle) // LOOKS + 1), []
+    for i in looks:
         p = bundle.parameters if bundle.parameters.ndim == 1 else bundle.parameters[i]
         run = bundle.runs.get(i)
         near = singular_angles(run) if run else angles_near(bundle.dynamics, p, bundle.t[:1], bundle.q[i, :1], 0)
         if near := near or bent_far(bundle.dynamics, p, bundle.t, bundle.q[i]):
-            return f"Run {i}: {near}" if len(bundle) > 1 else near
-    return ""
+            said.append(f"Run {i}: {near}" if len(bundle) > 1 else near)
+    counted = f"{len(said)} of {len(looks)} runs{' that were looked at' * (len(looks) < len(bundle))} are doubtful. "
+    return (counted if len(said) > 1 else "") + said[0] if said else ""
 
 
 def _parameters(dynamics: Dynamics, p: Any) -> np.ndarray:

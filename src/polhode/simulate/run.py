@@ -80,12 +80,16 @@ def simulated_until(
         output = "steps"
     found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
-    for said in (singular_angles(found), large_deflections(found)):
-        if said:
-            warn_caller(said, SimulationWarning)
+    for said in doubts(found):
+        warn_caller(said, SimulationWarning)
     if t_end is not None and (late := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
         warn_caller(late, SimulationWarning)
     return found
+
+
+def doubts(traj: Trajectory) -> list[str]:
+    """Say where states of a run are not to be trusted, a sentence each: singular angles, large deflections."""
+    return [said for said in (singular_angles(traj), large_deflections(traj)) if said]
 
 
 def last_of(t_end: Any, until: Any) -> tuple[Any, When | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polhode.graph import Expr, Matrix, as_expr, as_matrix, cross, matrix, mirrored, zeros
-from polhode.graph.matrix import Entries
+from polhode.graph.matrix import Entries, dot
 from polhode.graph.node import Operand
 
 from .rotation import skew, turned
@@ -53,14 +53,14 @@ class Inertia:
         """
         moved = self.h + p * self.m
         # with h' = h + m p:  I + ((h + h').p) 1 - h p^T - p h'^T, its diagonal without the terms that cancel
-        squares = [p[k] * (self.h[k] + moved[k]) for k in range(3)]
+        squares = [dot([p[k]], [self.h[k] + moved[k]]) for k in range(3)]
         upper = {}
         for i in range(3):
             for j in range(i, 3):
                 if i == j:
                     upper[i, j] = self.I[i, j] + (squares[i - 1] + squares[i - 2])
                 else:
-                    upper[i, j] = self.I[i, j] - (self.h[i] * p[j] + p[i] * moved[j])
+                    upper[i, j] = self.I[i, j] - dot([self.h[i], p[i]], [p[j], moved[j]])
         return Inertia(self.m, moved, _symmetric(upper))
 
     def matrix(self) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polhode.graph import Constant, Expr, Matrix, as_expr, as_matrix, cos, matrix, sin, sqrt
-from polhode.graph.matrix import Entries
+from polhode.graph.matrix import Entries, dot
 from polhode.graph.node import Operand
 
 
@@ -26,21 +26,17 @@ def axis_angle(axis: Matrix | Entries, angle: Operand) -> Matrix:
     """
     a = as_matrix(axis)
     k = length(a)
-    x, y, z = a / k
+    unit = a / k
     s, c = sin(k * as_expr(angle)), cos(k * as_expr(angle))
     d = 1 - c
+    # products with matrices: an exact zero stays so, also where the angle has a pole
+    across, turn = matrix([[x * y for y in unit] for x in unit]) * d, skew(unit) * s
 
     # the diagonal as x^2 + (1 - x^2) c, so that a unit axis leaves 1 and c exactly
-    def diagonal(e: Expr) -> Expr:
-        return c + e * e * d if e not in (1, -1) else as_expr(1)
+    def diagonal(i: int) -> Expr:
+        return as_expr(1) if unit[i] in (1, -1) else c + across[i, i]
 
-    return matrix(
-        [
-            [diagonal(x), x * y * d - z * s, x * z * d + y * s],
-            [x * y * d + z * s, diagonal(y), y * z * d - x * s],
-            [x * z * d - y * s, y * z * d + x * s, diagonal(z)],
-        ]
-    )
+    return matrix([[diagonal(i) if i == j else across[i, j] + turn[i, j] for j in range(3)] for i in range(3)])
 
 
 def roll_pitch_yaw(roll: Operand, pitch: Operand, yaw: Operand) -> Matrix:
@@ -80,13 +76,14 @@ def turned(R: Matrix, A: Matrix) -> Matrix:
         return whole
     (i, j, k), sign, axis_sign = plane
     a, b = R[i, 0], R[i, 1]
-    u = a * (A[0, 0] - A[1, 1]) + b * (A[0, 1] + A[1, 0])
-    found: dict[tuple[int, int], Expr] = {(i, i): A[1, 1] + a * u, (j, j): A[0, 0] - a * u, (k, k): A[2, 2]}
-    found[i, j], found[j, i] = ((A[x, y] - b * u) * sign for x, y in ((0, 1), (1, 0)))
+    u = dot([a, b], [A[0, 0] - A[1, 1], A[0, 1] + A[1, 0]])  # a sum of products in which 0 is 0
+    au, bu = dot([a], [u]), dot([b], [u])
+    found: dict[tuple[int, int], Expr] = {(i, i): A[1, 1] + au, (j, j): A[0, 0] - au, (k, k): A[2, 2]}
+    found[i, j], found[j, i] = ((A[x, y] - bu) * sign for x, y in ((0, 1), (1, 0)))
     for edge, place in ((A[:2, 2], lambda r: (r, k)), (A[2, :2], lambda r: (k, r))):
         x, y = edge
-        found[place(i)] = (a * x + b * y) * axis_sign
-        found[place(j)] = (a * y - b * x) * (sign * axis_sign)
+        found[place(i)] = dot([a, b], [x, y]) * axis_sign
+        found[place(j)] = dot([a, -b], [y, x]) * (sign * axis_sign)
     return matrix([[found[r, c] for c in range(3)] for r in range(3)])
 
 

@@ -145,7 +145,8 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     """The named curves, or those that a first look needs; coordinates left, speeds right."""
     unit, owner = traj.units, _owners(traj)
     bodies = traj.dynamics.equations.model.bodies
-    modes = {name for body in bodies for mode in body.modes for name in (mode, f"{mode}_dot")}
+    modes = {name: body.name for body in bodies for name in (*body.modes, *body.rates)}
+    bent = {name for name in modes if name in traj.coordinates and traj[name].any()}
     found: dict[str, Curve] = {}
 
     def add(
@@ -162,13 +163,15 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
             values = traj[name]
             if k == 2 and names is None and not values.any():
                 continue  # nothing acts there
+            if names is None and k < 2 and name in modes and not {name, name.removesuffix("_dot")} & bent:
+                continue  # it stays straight
             variable = driven.get(name, name)
             other = ("", "Generalised speeds", "Generalised forces")[k]
             modal = _MODAL.get(unit[variable]) if variable in modes else None
             known = _QUANTITIES.get(unit[name], other) if k < 2 or name in driven else "Controls"
             if modal is not None:
-                known = modal if k < 2 else "Modal forces"
-            quantity = known + (f" of {owner[variable]}" if variable in owner else "")
+                known = f"{modal} of {modes[variable]}" if k < 2 else "Modal forces"
+            quantity = known + (f" of {owner[variable]}" if variable in owner and modal is None else "")
             side = k if k < 2 else None
             add(name, values, quantity, "" if unit[name] == "1" else unit[name], int(k == 2), side)
     for name in traj.states:

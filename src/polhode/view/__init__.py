@@ -1,6 +1,6 @@
 """Pictures of a motion: figures, a page that plays it, films."""
 
-from .animate import page, save
+from .animate import as_json, filled, page, save, scene_data
 from .frames import Frames
 from .layout import build, build_live
 from .optional import needed
@@ -16,13 +16,16 @@ __all__ = [
     "Scene",
     "Shape",
     "Tie",
+    "as_json",
     "build",
     "build_live",
     "figure",
+    "filled",
     "for_animation",
     "for_figure",
     "needed",
     "page",
     "placed",
     "save",
+    "scene_data",
 ]

@@ -30,10 +30,15 @@ def save(scene: Scene, path: Any, fps: int = 30) -> Path:
 
 def page(scene: Scene) -> str:
     """Write the page: one file that needs no network. It has the shapes once, and a pose for each body and frame."""
+    return filled(_source("player.html"), scene.title, scene=as_json(scene_data(scene)))
+
+
+def scene_data(scene: Scene) -> dict[str, Any]:
+    """All that a page needs to draw a scene."""
     world, moving = poses7(scene)
     digits = 7 - int(np.floor(np.log10(scene.size)))
     fields = ("kind", "size", "role", "name", "bodies", "when")
-    data = {
+    return {
         **{name: getattr(scene, name) for name in FIELDS},
         **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
         **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},
@@ -41,9 +46,24 @@ def page(scene: Scene) -> str:
         "world": world,
         "poses": base64.b64encode(moving.astype("<f4").tobytes()).decode(),
     }
-    text = json.dumps(data, separators=(",", ":"), default=_plain).replace("<", "\\u003c")  # no tag ends the script
-    player = resources.files("polhode.view").joinpath("player.html").read_text(encoding="utf-8")
-    return player.replace("{{title}}", html.escape(scene.title)).replace("/*{{scene}}*/null", text)
+
+
+def as_json(data: Any) -> str:
+    """Data as a value in a script of a page, which no tag in it ends."""
+    return json.dumps(data, separators=(",", ":"), default=_plain).replace("<", "\\u003c")
+
+
+def filled(text: str, title: str, **values: str) -> str:
+    """A page with the look and the drawing that all have, and with values for its constants."""
+    text = text.replace("{{title}}", html.escape(title))
+    text = text.replace("/*{{look}}*/\n", _source("look.css")).replace("/*{{drawing}}*/\n", _source("drawing.js"))
+    for key, value in values.items():
+        text = text.replace(f"/*{{{{{key}}}}}*/null", value)
+    return text
+
+
+def _source(name: str) -> str:
+    return resources.files("polhode.view").joinpath(name).read_text(encoding="utf-8")
 
 
 def poses7(scene: Scene) -> tuple[np.ndarray, np.ndarray]:

@@ -170,13 +170,12 @@ class Scene:
     def depths(self) -> tuple[int, ...]:
         """How many bodies carry each, for its colour; the world has -1.
 
-        The first bodies of trees that stand side by side are told apart: each is counted from the one before.
+        Bodies of trees that stand side by side are told apart: each is counted on from the one before.
         """
-        found, trees = [-1], 0
+        found = [-1]
         for k, parent in enumerate(self.parents[1:], start=1):
-            own = found[parent] + 1 if parent else trees
+            own = (found[parent] if parent else max(found)) + 1
             found.append(own if self.hosts[k] == k else found[self.hosts[k]])
-            trees += parent == 0
         return tuple(found)
 
     @cached_property

@@ -234,3 +234,17 @@ def test_help_names_the_commands():
     done = run("--help")
     assert done.returncode == 0
     assert all(word in done.stdout for word in ("info", "derive", "eval"))
+
+
+def test_export_writes_a_page_with_sliders_for_parameters(pendulum, tmp_path):
+    path = tmp_path / "page.html"
+    given = ["--p", "m=2, L=0.5, g=9.81", "--set", "theta=1", "--tau", "theta_dot=-0.1*theta_dot"]
+    done = run("export", pendulum, *given, "-o", path)
+    assert done.returncode == 0, done.stderr
+    machine = json.loads(re.search(r"machine = (\{.*\});", path.read_text()).group(1))
+    assert machine["parameters"] == [[0, "L", 0, 1], [1, "g", 0, 19.62], [2, "m", 0, 4]]
+    assert machine["x"][:2] == [1, 0]
+    assert machine["p"] == [0.5, 9.81, 2]
+    assert "Give --p 'L=..., g=..., m=...'" in run("export", pendulum).stderr
+    assert "or give --limits ignore where they are" in run("export", UR5).stderr
+    assert "--to pdf: expected html." in run("export", pendulum, "--to", "pdf").stderr

@@ -259,3 +259,39 @@ def test_the_report_names_options(tmp_path):
     )
     assert "Begin there with simulate --keyframe 'file'." in done.stdout
     assert "Keyframes: 'up', 'file'. simulate --keyframe NAME begins there." in done.stdout
+
+
+SOFT = """
+name = "soft arm"
+[[body]]
+name = "link"
+joint = { type = "revolute", name = "hub", axis = "y", damping = 0.2 }
+mass = 0.5
+inertia = [0.01, 0.02, 0.02]
+[body.beam]
+length = 0.8
+mu = 0.94
+EI_y = 32.0
+modes = 2
+"""
+
+
+@pytest.mark.parametrize(("amplitude", "trust"), [(0.15, "less and less true"), (0.5, "not to be trusted")])
+def test_a_body_that_bends_too_far_is_one_line_and_in_json(tmp_path, amplitude, trust):
+    path = tmp_path / "arm.toml"
+    path.write_text(SOFT)
+    given = (path, "--t", 0.02, "--set", f"link_z1={amplitude}")
+    done, told = run(*given), run(*given, "--json")
+    assert done.returncode == told.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("polhode: Body 'link' bends by more than 10 % of its length at t = 0 s, and by ")
+    assert line.endswith(f'{trust}. Make it stiffer, or of several flexible bodies in a row with shapes="polynomial".')
+    assert [f"polhode: {said}" for said in json.loads(told.stdout)["warnings"]] == [line]
+    assert json.loads(run(path, "--t", 0.02, "--set", "link_z1=0.01", "--json").stdout)["warnings"] == []
+
+
+def test_switches_that_come_too_late_are_warned_of_too(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(SOFT + '[[brake]]\nname = "brake"\nspeed = "hub_dot"\nactive = false\n')
+    done = run(path, "--t", 0.02, "--at", "2: engage brake")
+    assert done.stderr.startswith("polhode: The run ends at 0.02 s"), done.stderr

@@ -80,5 +80,5 @@ def test_places_in_symbols_are_of_the_hub_only_where_that_is_sure():
     build.marker("root", body="arm", at=(r, 0, 0))  # 3 r before the beam, whatever r is
     build.build()
     build.marker("p", body="arm", at=(c, 0, 0))
-    with pytest.raises(ph.ModelError, match=r"Marker 'p' on 'arm' is c - 4\*r along a beam"):
+    with pytest.raises(ph.ModelError, match=r"Marker 'p' on 'arm' has x = c - 4\*r along a beam"):
         build.build()

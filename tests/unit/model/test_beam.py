@@ -456,6 +456,6 @@ def test_points_beyond_the_beam_and_places_that_depend_on_symbols():
         made.station(vector([3.5, 0, 0]), "Marker 'tip'")
     L, a = ph.symbols("L a")
     made = beam(length=L, mu=1, EI_z=1)
-    with pytest.raises(ModelError, match=r"Marker 'tip' is a along a beam of the length L, expected a fixed part"):
+    with pytest.raises(ModelError, match=r"Marker 'tip' has x = a along a beam of the length L, expected a fixed part"):
         made.station(vector([a, 0, 0]), "Marker 'tip'")
     assert number(made.station(vector([L / 3, a, 0]), "x").p, {L: 3}) == pytest.approx([1, 0, 0])

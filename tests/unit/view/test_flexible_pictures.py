@@ -278,8 +278,35 @@ def test_deflections_have_panels_of_their_own():
     for ax in moved()[0].plot().axes:
         names = [line.get_label() for line in ax.get_lines()]
         panels[ax.get_title(loc="left")] = {name for name in names if not name.startswith("_child")}
-    deflections = {f"mast_{mode}" for mode in ("y1", "y2", "z1", "stretch1")} | {"jib_y1", "jib_y2"}
-    assert panels["Deflections [m]"] == deflections
-    assert panels["Speeds of deflections [m/s]"] == {f"{name}_dot" for name in deflections}
-    assert "Twists: 'mast_twist1' [rad]" in panels
+    deflections = {f"mast_{mode}" for mode in ("y1", "y2", "z1", "stretch1")}
+    assert panels["Deflections of mast [m]"] == deflections
+    assert panels["Deflections of jib [m]"] == {"jib_y1", "jib_y2"}
+    assert panels["Speeds of deflections of mast [m/s]"] == {f"{name}_dot" for name in deflections}
+    assert "Twists of mast: 'mast_twist1' [rad]" in panels
     assert panels["Angles [rad]"] == {"slew", "luff", "bob"}
+
+
+def test_panels_of_deflections_name_their_body_and_leave_out_what_stays_straight():
+    build = ph.Builder("two", gravity=(0, 0, 0))
+    parent, at = "world", (0, 0, 0)
+    for name in ("upper", "lower"):
+        beam = ph.beam(length=1, mu=1, EI_z=10, EI_y=10, GJ=1, J=0.01, modes=2, shapes="polynomial")
+        joint = ph.revolute("z", name=f"{name}_joint")
+        build.body(name, parent=parent, at=at, joint=joint, flexible=beam, mass=1, inertia=(1, 1, 1))
+        parent, at = name, (1, 0, 0)
+    dyn = ph.formulate(build.build()).compile()
+    traj = ph.simulate(dyn, {"upper_y1": 0.01}, t_end=0.05)
+    titles = [ax.get_title(loc="left") for ax in traj.plot(path=None).axes]
+    assert {"Deflections of upper [m]", "Deflections of lower [m]"} <= set(titles)
+    assert not [title for title in titles if "wists" in title]
+    assert any("wist" in ax.get_title(loc="left") for ax in traj.plot(["upper_twist1"]).axes)  # asked for
+
+
+def test_bodies_of_two_trees_have_colours_of_their_own():
+    build = ph.Builder("four-bar")
+    bar = {"mass": 1, "com": (0.5, 0, 0)}
+    build.body("crank", joint=ph.revolute("y"), **bar)
+    build.body("coupler", parent="crank", at=(1, 0, 0), joint=ph.revolute("y"), **bar)
+    build.body("rocker", at=(1.5, 0, 0), joint=ph.revolute("y"), **bar)
+    traj = ph.simulate(ph.formulate(build.build()).compile(), t_end=0.01)
+    assert traj.scene().depths[1:4] == (0, 1, 2)

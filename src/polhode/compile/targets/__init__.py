@@ -4,10 +4,12 @@ Another target is one more module with a `Kernel`, and its place in `TARGETS`.
 """
 
 from .c import CKernel
+from .javascript import JavaScriptKernel
 from .kernel import Kernel
 from .llvm import LlvmKernel
 from .python import NumpyKernel
 
-TARGETS: dict[str, type[Kernel]] = {kind.target: kind for kind in (LlvmKernel, CKernel, NumpyKernel)}
+_KINDS: tuple[type[Kernel], ...] = (LlvmKernel, CKernel, NumpyKernel, JavaScriptKernel)
+TARGETS: dict[str, type[Kernel]] = {kind.target: kind for kind in _KINDS}
 
 __all__ = ["TARGETS", "Kernel"]

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polhode.graph import Expr, Matrix, as_expr, cross, jacobian, matrix, substitute, vector, zeros
+from polhode.graph import Expr, Matrix, cross, matrix, vector, zeros
 from polhode.kinematics import Kinematics, Link
 from polhode.kinematics.bent import coefficients
 from polhode.kinematics.linear import linear_pose, linear_turns
+from polhode.model.flexible import Station
 from polhode.spatial import Pose, Twist, skew
 from polhode.spatial.modal import weighted
 from polhode.spatial.vectors import combine
@@ -128,11 +129,12 @@ def _joint(kin: Kinematics, k: int, parent: int) -> Frame:
 def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
     """The displacement and the turn of E_j. Reference: [Book, eq. 5 to 7]."""
     assert body.modes is not None
+    assert link.station is not None
     d = body.modes.d
-    slides, drawn = _slides(link, d)
+    slides, drawn = _slides(link.station, d, link.speeds)
     turning = [i for i, h in enumerate(link.H) if h.w != zeros(3)]
     linear = body.modes.flexible.rotation == "linear"
-    lefts = [zeros(3)] * len(d) if linear else _lefts(link, d)
+    lefts = [zeros(3)] * len(d) if linear else _lefts(link.station, d)
     moved = Frame(
         parent=parent,
         X=Pose.at(link.X.p),
@@ -146,7 +148,7 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
         return [moved]
     at, speeds = tuple(link.at[i] for i in turning), tuple(link.speeds[i] for i in turning)
     if linear:
-        slopes = linear_turns(link, body)
+        slopes = linear_turns(link)
         turns = tuple(slopes[i] for i in turning)
         X = Pose(linear_pose(link, body).R, zeros(3))
         own = Frame(parent=index, X=X, at=at, speeds=speeds, turns=turns, bend=Twist.zero())
@@ -157,24 +159,21 @@ def _section(link: Link, body: Link, parent: int, index: int) -> list[Frame]:
     return [moved, own]
 
 
-def _slides(link: Link, d: tuple[Expr, ...]) -> tuple[list[Matrix], Matrix]:
+def _slides(station: Station, d: tuple[Expr, ...], rates: tuple[Expr, ...]) -> tuple[list[Matrix], Matrix]:
     """The slopes Phi_k + sum_l g_kl d_l of a section's place, and its second rate sum_kl g_kl d_k' d_l'."""
-    straight = {e: as_expr(0) for e in d}
-    found, drawn = [], zeros(3)
-    for slope, rate in zip(jacobian(link.X.p, vector(d)).T.rows(), link.speeds, strict=True):
-        g = substitute(jacobian(slope, vector(d)), straight).T.rows()
-        found.append(weighted(substitute(slope, straight), g, d))
-        drawn = drawn + weighted(zeros(3), g, link.speeds) * rate
+    found, drawn = list(station.Phi.T.rows()), zeros(3)
+    for k, row in enumerate(station.g):
+        found[k] = weighted(found[k], row, d)
+        drawn = drawn + weighted(zeros(3), row, rates) * rates[k]
     return found, drawn
 
 
-def _lefts(link: Link, d: tuple[Expr, ...]) -> list[Matrix]:
+def _lefts(station: Station, d: tuple[Expr, ...]) -> list[Matrix]:
     """The angular velocities of a section by unit speeds in the axes of its body, Jl(th) Psi_k.
 
     Jl = 1 + b skew(th) + c skew(th)^2, with b and c of `kinematics.bent`.
     """
-    straight = {e: as_expr(0) for e in d}
-    psi = [substitute(h.w, straight) for h in link.H]
+    psi = list(station.Psi.T.rows())
     used = [i for i in range(3) if any(column[i] != 0 for column in psi)]
     if len(used) < 2:
         return psi

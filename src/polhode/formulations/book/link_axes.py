@@ -69,7 +69,7 @@ class LinkAxes(Axes[Pseudo, Wrench]):
         h = X.R @ beyond.h
         moved = h + X.p * beyond.m
         S = turned(X.R, beyond.S)
-        rows = [[S[i, j] + (X.p[i] * h[j] + moved[i] * X.p[j]) for j in range(3)] for i in range(3)]
+        rows = [[S[i, j] + dot([X.p[i], moved[i]], [h[j], X.p[j]]) for j in range(3)] for i in range(3)]
         return inertia + Pseudo(m=beyond.m, h=moved, S=mirrored(matrix(rows)))
 
     def momentum(self, k: int, i: int, inertia: Pseudo) -> Wrench:
@@ -145,7 +145,7 @@ def _swept(N: Matrix, w: Matrix) -> Matrix:
 def _spin(w: Matrix, w_dot: Matrix) -> Matrix:
     """skew(w_dot) + skew(w)^2."""
     x, y, z = w
-    xy, xz, yz = x * y, x * z, y * z
+    xy, xz, yz = (dot([a], [b]) for a, b in ((x, y), (x, z), (y, z)))
     xx, yy, zz = x * x, y * y, z * z
     a, b, c = w_dot
     return matrix([[-(yy + zz), xy - c, xz + b], [xy + c, -(xx + zz), yz - a], [xz - b, yz + a, -(xx + yy)]])

@@ -1,0 +1,199 @@
+"""The loop in real time: what it computes, taken tick by tick, and what goes in and out while it runs."""
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import polhode as ph
+from polhode.interact import realtime
+from polhode.interact.realtime import Realtime, replay
+from polhode.interact.ticking import OVERRUN
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="deadlines by clock_nanosleep, which Linux has")
+
+
+def cart(brake=True):
+    build = ph.Builder("cart")
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    pole = {"mass": 0.5, "com": (0, 0, 0.5), "inertia": (0.01, 0.01, 0.01)}
+    build.body("pole", parent="cart", joint=ph.revolute("y", name="th"), **pole)
+    if brake:
+        build.brake("x_dot", name="brake", active=False)
+    return ph.formulate(build.build()).compile()
+
+
+def slider():
+    """A mass that moves at 2 m/s for ever: its place says when it was there."""
+    build = ph.Builder("slider", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    return ph.formulate(build.build()).compile()
+
+
+@pytest.mark.parametrize("method", ["rk4", "midpoint", "euler", "moreau"])
+def test_ticks_are_steps_of_the_method(method):
+    dyn = cart(brake=False)
+    machine = realtime(dyn, {"th": 0.2}, method=method, rate=500, tau={"x_dot": 0.3})
+    machine.step(400)
+    run = ph.simulate(dyn, {"th": 0.2}, t_end=0.8, method=method, step=1 / 500, tau={"x_dot": 0.3})
+    state = machine.state
+    assert state.t == pytest.approx(0.8)
+    assert np.array_equal(state.q, run.q[-1])
+    assert np.array_equal(state.u, run.u[-1])
+
+
+def test_forces_act_from_the_next_tick():
+    machine = realtime(slider(), method="rk4")
+    machine.step(3)
+    machine.tau = {"x_dot": 2.0}
+    machine.step(5)
+    assert machine.state.u == pytest.approx([5 * 2.0 / 1000])
+    assert machine.tau.tolist() == [2.0]
+
+
+def test_constraints_are_engaged_between_ticks():
+    machine = realtime(cart(), {"th": 0.2}, method="rk4")
+    machine.step(100)
+    assert machine.state.u[0] != 0
+    machine.engage("brake")
+    machine.step(100)
+    assert machine.state.u[0] == pytest.approx(0, abs=1e-12)
+    machine.release("brake")
+    machine.step(100)
+    assert machine.state.u[0] != pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["rk4", "moreau"])
+def test_a_session_replays_bit_for_bit(method):
+    dyn = cart()
+    machine = realtime(dyn, {"th": 0.2}, method=method)
+    draw = np.random.default_rng(1)
+    machine.start()
+    for k in range(6):
+        machine.tau = {"x_dot": draw.uniform(-1, 1)}
+        time.sleep(0.02)
+        (machine.engage if k % 2 else machine.release)("brake")
+    machine.stop()
+    states = replay(dyn, machine.session)
+    assert len(states) == machine.ticks + 1 > 2
+    assert states[-1].t == machine.state.t
+    assert np.array_equal(states[-1].q, machine.state.q)
+    assert np.array_equal(states[-1].u, machine.state.u)
+
+
+def test_a_state_is_of_one_moment():
+    """Read by others while it runs, as fast as they can: never half of one tick and half of the next."""
+    machine = realtime(slider(), u0=[2.0], rate=5000, method="euler")
+    faults, done = [], threading.Event()
+
+    def watch():
+        while not done.is_set():
+            state = machine.state
+            if abs(state.q[0] - 2 * state.t) > 1e-9:
+                faults.append(state)
+
+    readers = [threading.Thread(target=watch) for _ in range(2)]
+    with machine:
+        for reader in readers:
+            reader.start()
+        time.sleep(0.3)
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert machine.ticks > 0
+    assert not faults
+
+
+def test_pause_reset_and_speed():
+    machine = realtime(slider(), u0=[2.0], method="rk4")
+    machine.start()
+    time.sleep(0.05)
+    machine.pause()
+    time.sleep(0.02)
+    at = machine.ticks
+    time.sleep(0.03)
+    assert machine.ticks == at > 0
+    assert not machine.running
+    machine.speed = 0.5
+    assert machine.speed == 0.5
+    machine.reset()
+    assert machine.ticks == 0
+    assert machine.state.q.tolist() == [0.0]
+    machine.step()
+    assert machine.state.q == pytest.approx([0.002])
+
+
+def test_lateness_is_counted():
+    machine = realtime(slider(), method="rk4")
+    assert "not started" in str(machine.lateness)
+    with machine:
+        time.sleep(0.05)
+    late = machine.lateness
+    assert late.ticks == machine.ticks > 0
+    assert 0 <= late.p50 <= late.p99 <= late.worst
+    assert 0 < late.busy <= late.busy_worst
+    assert "SCHED_FIFO" in late.rights
+
+
+@pytest.mark.parametrize(("policy", "missed"), [("slow", 4), ("skip", 4), ("stop", 4)])
+def test_deadlines_that_are_missed(policy, missed):
+    """A deadline that was four and a half periods ago, as if the loop had slept."""
+    machine = Realtime(slider(), 1000, policy, {"u0": [2.0], "method": "rk4", "step": 1e-3})
+    import ctypes
+
+    block, period = machine._block, machine._block.period
+    now = time.monotonic_ns()
+    block.next, block.ask, block.log_rows = now - 4 * period - period // 2, 0, 1
+    code = machine._ticks(ctypes.addressof(block))
+    assert block.missed >= missed
+    assert (code == OVERRUN) == (policy == "stop")
+    if policy == "skip":  # in phase with the deadline before
+        assert (block.next - now + period // 2) % period == 0
+    if policy == "slow":
+        assert block.next >= now + period
+
+
+def test_a_controller_in_python_beside_the_loop():
+    """A servo at 200 Hz that holds the mass at 0.1 m."""
+    machine = realtime(slider(), method="rk4")
+    machine.control(lambda t, q, u: [100 * (0.1 - q[0]) - 20 * u[0]], rate=200)
+    with machine:
+        time.sleep(1.0)
+    assert machine.state.t > 0
+    assert machine.failure == ""
+    assert abs(machine.tau[0]) < 50
+    machine = realtime(slider(), method="rk4")
+    machine.start()
+    machine.control(lambda t, q, u: 1 / 0, rate=200)
+    time.sleep(0.1)
+    assert "The controller raised ZeroDivisionError" in machine.failure
+    machine.stop()
+
+
+def test_what_cannot_be_is_refused():
+    dyn = slider()
+    with pytest.raises(ValueError, match="rate is 0, expected ticks a second"):
+        realtime(dyn, rate=0)
+    with pytest.raises(ValueError, match=r"overrun is 'wait', expected one of 'slow', 'skip', 'stop'"):
+        realtime(dyn, overrun="wait")
+    with pytest.raises(ValueError, match="method is 'dop853', expected one of fixed step"):
+        realtime(dyn, method="dop853")
+    with pytest.raises(TypeError, match=r"rt\.control"):
+        realtime(dyn, tau=lambda t, q, u: [0])
+    build = ph.Builder("ball")
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=1)
+    build.contact("ball")
+    falling = ph.formulate(build.build()).compile()
+    with pytest.raises(ValueError, match=r'comes and goes by itself.*Use method="moreau"'):
+        realtime(falling, method="rk4")
+    machine = realtime(falling, {"z": 0.1})
+    machine.step(1000)
+    assert machine.state.q == pytest.approx([0], abs=1e-6)  # it lies there
+    with pytest.raises(KeyError, match="y_dot"):
+        machine.tau = {"y_dot": 1}
+    with pytest.raises(ValueError, match="speed is -1, expected a number above 0"):
+        machine.speed = -1
+    with pytest.raises(ValueError, match="ticks is 0"):
+        machine.step(0)
