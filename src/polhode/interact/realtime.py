@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.kernels.stepping import EVENT
 from polhode.simulate import Simulation
 from polhode.simulate.asked import is_number, values_of
 from polhode.simulate.switchboard import SwitchError
@@ -142,7 +143,7 @@ class Realtime:
         block.log_rows = block.log_row + 1  # come back after it
         code = self._ticks(ctypes.addressof(block))
         block.log_rows, block.ask = before, 1
-        if code == FULL:
+        if code == FULL or self._happened(code):
             if block.log_row >= LOG:
                 self._take_log()
         else:
@@ -214,12 +215,38 @@ class Realtime:
                     return
                 block.ask = 0
             code = self._ticks(ctypes.addressof(block))
-            if code == FULL:
-                self._take_log()
+            if code == FULL or self._happened(code):
+                if block.log_row >= LOG:
+                    self._take_log()
             elif code != LEFT:
                 self._fail(code)
                 with self._wake:
                     self._wanted = "paused"
+
+    def _happened(self, code: int) -> bool:
+        """Note what happened in the step that the loop came back from, such as a touch, and show the state after it.
+
+        False where it came back for another reason, or cannot go on.
+        """
+        sim, block = self._sim, self._block
+        if code != FAILED or block.status != EVENT:
+            return False
+        try:
+            sim._look(EVENT)
+        except RuntimeError:
+            return False
+        self._resume()
+        block.out_count += 1  # odd: not to be read
+        self._out[0], self._out[1:] = sim.t, sim._x
+        block.out_count += 1
+        block.ticks += 1
+        return True
+
+    def _resume(self) -> None:
+        """Have the loop go on from where the simulation is, in the mode that it is in."""
+        self._sim._open(np.zeros(0))
+        self._sim._now.stop, self._sim._now.budget = np.inf, 1
+        self._bind()
 
     def _fail(self, code: int) -> None:
         if code == OVERRUN:
@@ -281,9 +308,7 @@ class Realtime:
                     self._sim.release(*release)
                 self._commands.append((self.ticks, tuple(engage), tuple(release)))
             finally:  # also where it was refused
-                self._sim._open(np.zeros(0))
-                self._sim._now.stop, self._sim._now.budget = np.inf, 1
-                self._bind()
+                self._resume()
 
         with self._wake:
             if self.running:
