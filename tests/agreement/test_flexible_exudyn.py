@@ -84,6 +84,7 @@ def test_where_beams_bend_far_small_deflections_no_longer_describe_them(name):
     assert full > 5 * first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_order_second_errs_as_order_first(name):
     assert apart(ours(name, order="second"), theirs(name)) < 1e-4
@@ -95,6 +96,7 @@ def test_order_second_errs_as_order_first(name):
 CLAMPED = [("pendulum", 10, 0.015), ("slider-crank", 1, 1e-4), ("four-bar", 1, 1e-4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "by", "most"), CLAMPED)
 def test_shapes_that_are_clamped_to_a_hinge(name, by, most):
     """Order "first" stops here: tests/agreement/test_flexible_second.py."""

@@ -75,13 +75,13 @@ def same_equations(seed):
     assert close([other(lagrange.kinetic), other(lagrange.potential)], [at(at.eq.kinetic), at(at.eq.potential)])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_all_formulations_agree_on_trees_of_beams(seed):
     same_equations(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 112))
+@pytest.mark.parametrize("seed", range(8, 112))
 def test_all_formulations_agree_on_many_trees_of_beams(seed):
     same_equations(seed)
 
@@ -138,7 +138,7 @@ def test_rows_of_loops_are_the_changes_of_what_they_close(seed):
 
 
 @pytest.mark.parametrize("method", ["denoc", "quasicoordinate"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
 def test_m_dot_minus_2c_is_skew(seed, method):
     eq = ph.formulate(tree(seed), method, embed=False)
     at = At(eq, *random_state(eq, seed))

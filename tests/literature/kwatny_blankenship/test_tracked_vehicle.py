@@ -35,7 +35,7 @@ def test_it_has_fifteen_degrees_of_freedom(driven, standing):
     assert modes.stable
 
 
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("free", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_formulations_agree_on_a_bump(free):
     model, rng = vehicle.vehicle(road=vehicle.bump(begin=0.0, long=4.0), free=free), np.random.default_rng(1)
     n = len(model.speeds)
