@@ -7,9 +7,10 @@ from .exported import export
 from .lateness import Lateness
 from .link import Link
 from .passivity import Passivity
-from .realtime import Realtime, Session, State, realtime, replay
+from .realtime import Realtime, State, realtime, replay
 from .sample import Device, Sample
 from .server import Server
+from .session import Session
 from .slow import Pushed, Smoothed
 from .stiffness import CouplerWarning, Stiffness, effective_mass, suggest
 from .udp import Driver, Udp

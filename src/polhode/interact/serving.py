@@ -10,6 +10,8 @@ from typing import Self
 
 from .realtime import Realtime
 
+HANGS = 0.25  # s, after which a device that is not served any more has let go
+
 
 class Serving(ABC):
     """What exchanges something with a device at an even rate, and lets go whatever ends it.
@@ -36,6 +38,7 @@ class Serving(ABC):
             raise RuntimeError("start: the device is being served. Call stop() first.")
         self.failure = ""
         self._ended.clear()
+        self.rt.watchdog(HANGS)  # the loop itself lets go where this thread hangs
         self._thread = threading.Thread(target=self._serve, args=(1 / (rate or self.rt.rate),), daemon=True)
         self._thread.start()
         return self
@@ -46,6 +49,7 @@ class Serving(ABC):
             self._ended.set()
             self._thread.join()
             self._thread = None
+            self.rt.watchdog(0)
         self._rest()
 
     def __enter__(self) -> Self:

@@ -274,7 +274,7 @@ class Switchboard:
         status = self._resolve()
         vague = self._vague(t) if status == OK else ""
         if status != OK or vague:
-            reason = vague or self._why_not(status, t, wished)
+            reason = vague or self.why_not(status, t, wished, *self._open_row())
             for array, before_it in zip(self._changing, kept, strict=True):
                 array[...] = before_it
             board.view("wanted")[:] = 0
@@ -355,12 +355,14 @@ class Switchboard:
         bad = [i for i in asked if phi[i] < -BEYOND * reach[i]]
         if bad:
             wanted[:] = 0
-            name, beyond = self.program.constraints.names[bad[0]], self._beyond(bad[0], float(phi[bad[0]]))
-            raise SwitchError(
-                f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: the position is {beyond} beyond it, "
-                "expected 0 or less. Engage it where it is open.",
-                REFUSED,
-            )
+            raise SwitchError(self.said_beyond(int(bad[0]), t, float(phi[bad[0]])), REFUSED)
+
+    def said_beyond(self, row: int, t: float, phi: float) -> str:
+        """What to say of a row that is to be engaged beyond its bound."""
+        return (
+            f"Constraint {self.program.constraints.names[row]!r} cannot be engaged at t = {t:.6g} s: the position is "
+            f"{self._beyond(row, phi)} beyond it, expected 0 or less. Engage it where it is open."
+        )
 
     def _vague(self, t: float) -> str:
         """What to say of a constraint that is engaged and whose speed is no number; nothing where there is none."""
@@ -370,18 +372,25 @@ class Switchboard:
         psi = self.machine.constrained.view("psi")[: len(group)]
         for row in np.flatnonzero(np.isnan(psi)):
             if engaged[group[row]]:
-                label, name = self.program.constraints.labels[row], self.program.constraints.names[row]
-                return (
-                    f"Constraint {name!r} at t = {t:.6g} s: the speed of {label!r} is not a number. A disc that lies "
-                    "flat has no lowest point: give it three or more contacts at points of its rim instead."
-                )
+                return self.said_vague(int(row), t)
         return ""
 
-    def _why_not(self, status: int, t: float, wished: Sequence[str]) -> str:
+    def said_vague(self, row: int, t: float) -> str:
+        """What to say of a row whose speed is no number."""
+        label, name = self.program.constraints.labels[row], self.program.constraints.names[row]
+        return (
+            f"Constraint {name!r} at t = {t:.6g} s: the speed of {label!r} is not a number. A disc that lies "
+            "flat has no lowest point: give it three or more contacts at points of its rim instead."
+        )
+
+    def _open_row(self) -> tuple[int, float]:
+        """The row that the last switch was refused for, if it was, and how far it is open."""
+        row, held = int(self.rows.places[0]["event"]), self.machine.constrained
+        return row, float(held.view("phi")[row]) if held is not None and 0 <= row < len(held.view("phi")) else 0.0
+
+    def why_not(self, status: int, t: float, wished: Sequence[str], row: int, off: float) -> str:
+        """What to say of a switch that cannot be; of an open loop, its row and how far it is off."""
         if status == REFUSED:
-            row = int(self.rows.places[0]["event"])
-            assert self.machine.constrained is not None
-            off = float(self.machine.constrained.view("phi")[row])
             label, name = self.program.constraints.labels[row], self.program.constraints.names[row]
             return (
                 f"Constraint {name!r} cannot be engaged at t = {t:.6g} s: {label!r} is {off:.3g} off, expected 0. "
@@ -416,7 +425,11 @@ class Switchboard:
 
     def mode(self) -> dict[str, str]:
         """What every constraint does now, in a word."""
-        modes, engaged, kind = self.rows.view("mode"), self.rows.view("engaged"), self.rows.view("kind")
+        return self.words(self.rows.view("mode"), self.rows.view("engaged"))
+
+    def words(self, modes: np.ndarray, engaged: np.ndarray) -> dict[str, str]:
+        """What every constraint does, in a word, by the modes of rows and what is engaged."""
+        kind = self.rows.view("kind")
         return {
             name: self._word(name, kind[rows], modes[rows], bool(engaged[g]))
             for g, (name, rows) in enumerate(zip(self.names, self._of, strict=True))

@@ -146,7 +146,7 @@ def test_deadlines_that_are_missed(policy, missed):
 
     block, period = machine._block, machine._block.period
     now = time.monotonic_ns()
-    block.next, block.ask, block.log_rows = now - 4 * period - period // 2, 0, 1
+    block.next, block.ask, block.left = now - 4 * period - period // 2, 0, 1
     code = machine._ticks(ctypes.addressof(block))
     assert block.missed >= missed
     assert (code == OVERRUN) == (policy == "stop")
