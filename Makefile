@@ -3,10 +3,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test test-all bench check format kernels page clean
+.PHONY: demo test test-all bench torture check format kernels page screenshots site clean
 
-demo: .venv/installed
+demo: .venv/demo
 	@for f in examples/[0-9]*.py; do $(BIN)/python $$f || exit 1; done
+	@$(BIN)/python tools/show_cart.py
 
 test: .venv/test .venv/robots .venv/compilers .venv/browser
 	$(BIN)/python -m pytest -n auto
@@ -16,6 +17,10 @@ test-all: .venv/test .venv/robots .venv/compilers .venv/browser
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks
+
+# Ten minutes by the clock: a machine under switches without end, with visitors who misbehave.
+torture: .venv/test
+	$(BIN)/python -m benchmarks.torture --minutes 10
 
 check: .venv/check
 	$(BIN)/ruff check .
@@ -35,6 +40,17 @@ kernels: .venv-kernels/installed
 page:
 	cd tools/page && npm ci --no-audit --no-fund && npm run build
 
+# The pictures of the README, from the live page as it is, in Chromium.
+screenshots: .venv/test .venv/browser
+	@mkdir -p docs/pictures
+	POLHODE_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/unit/interact/test_cart_in_chromium.py -k pictures -m ""
+
+# The website, build/site/index.html: from README.md, docs/ and the docstrings, with players of a few machines; and the
+# notebooks of the examples, from their tutorials.
+site: .venv/installed
+	$(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/site.py --gallery
+
 clean:
 	rm -rf .venv .venv-kernels tools/page/node_modules
 
@@ -43,6 +59,11 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# Plots, and the live page.
+.venv/demo: .venv/installed
+	$(BIN)/python -m pip install --quiet --editable ".[plot,view]"
 	@touch $@
 
 .venv-kernels/installed: pyproject.toml

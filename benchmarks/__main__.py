@@ -1,4 +1,4 @@
-"""`make bench`: engines, sizes, calls, derivation, robots, chains, first runs, simulation, constraints, machines."""
+"""`make bench`: engines, sizes, calls, derivation, robots, derivatives, chains, simulation, machines, real time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,21 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from . import chains, constrained, derivation, first, flexible, robots, simulation, switching, vehicle, walking
+from . import (
+    chains,
+    constrained,
+    derivation,
+    derivatives,
+    first,
+    flexible,
+    realtime,
+    robots,
+    simulation,
+    study,
+    switching,
+    vehicle,
+    walking,
+)
 from .dynamics import Link, forward_dynamics
 from .engines import ENGINES, clock, serve
 
@@ -28,6 +42,7 @@ PARTS = [
         "calls",
         "derivation",
         "robots",
+        "derivatives",
         "chains",
         "first",
         "simulation",
@@ -36,6 +51,8 @@ PARTS = [
         "walking",
         "flexible",
         "vehicle",
+        "realtime",
+        "study",
     )
 ]
 console = Console(width=120)
@@ -161,6 +178,10 @@ def main() -> None:
     parser.add_argument("--limit", type=float, help="seconds an engine may take to prepare (else 900 and 120)")
     parser.add_argument("--rounds", type=int, default=15, help="how often the engines take turns")
     parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument(
+        "--minutes", type=float, default=10.0, help="of a loop by the clock, for its lateness; 0 for none"
+    )
+    parser.add_argument("--budget", type=float, default=realtime.BUDGET, help="seconds to look for a largest machine")
     parser.add_argument("--against", help="an older checkout of Polhode, for the part on constraints")
     options = parser.parse_args()
     console.print(f"[dim]{platform.processor() or platform.machine()}, Python {platform.python_version()}[/dim]")
@@ -175,6 +196,8 @@ def main() -> None:
         derivation.table(console, options.limit or 900.0)
     if options.only in (None, "robots"):
         robots.table(console)
+    if options.only in (None, "derivatives"):
+        derivatives.table(console)
     if options.only in (None, "chains"):
         chains.table(console)
     if options.only in (None, "first"):
@@ -191,6 +214,10 @@ def main() -> None:
         flexible.table(console)
     if options.only in (None, "vehicle"):
         vehicle.table(console)
+    if options.only in (None, "realtime"):
+        realtime.table(console, options.minutes, options.budget)
+    if options.only in (None, "study"):
+        study.table(console)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ def prefix() -> Path:
 
 
 def driver(console: Any) -> Path | None:
-    """The program, built with -O3 -march=native if it is not there yet; None where it cannot be."""
-    target = Path(sys.prefix) / "pinocchio_benchmark"
-    compiler = shutil.which("g++")
+    """The program, built with -O3 -march=native if it is not there yet for this source; None where it cannot be."""
+    source = Path(__file__).with_name("pinocchio.cpp")
+    mark = sha256(source.read_bytes()).hexdigest()[:8]
+    target, compiler = Path(sys.prefix) / f"pinocchio_benchmark_{mark}", shutil.which("g++")
     if target.exists() or compiler is None:
         return target if target.exists() else None
     console.print("[dim]building the C++ program for Pinocchio, some minutes, once ...[/dim]")
@@ -25,7 +27,7 @@ def driver(console: Any) -> Path | None:
     limits = ["-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_MPL_LIMIT_LIST_SIZE=30"]
     limits += ["-DBOOST_MPL_LIMIT_VECTOR_SIZE=30", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"]
     command = [compiler, "-O3", "-DNDEBUG", "-march=native", "-std=c++17", "-w", *limits]
-    command += [str(Path(__file__).with_name("pinocchio.cpp"))]
+    command += [str(source)]
     command += [f"-I{here}/include", f"-I{here}/include/eigen3", f"-L{here}/lib"]
     command += ["-lboost_filesystem", "-lboost_serialization", f"-Wl,-rpath,{here}/lib"]
     command += ["-Wl,--allow-shlib-undefined", "-o", str(target)]

@@ -3,9 +3,11 @@
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/serialization.hpp>
 #include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/joint-configuration.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
+#include <pinocchio/algorithm/rnea-derivatives.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -49,4 +51,6 @@ int main(int count, char **arguments)
     report("crba", states, [&](const State &s) { pinocchio::crba(model, data, s.q, Convention::WORLD); });
     report("aba", states, [&](const State &s) { pinocchio::aba(model, data, s.q, s.v, s.x, Convention::LOCAL); });
     report("aba", states, [&](const State &s) { pinocchio::aba(model, data, s.q, s.v, s.x, Convention::WORLD); });
+    report("drnea", states, [&](const State &s) { pinocchio::computeRNEADerivatives(model, data, s.q, s.v, s.x); });
+    report("daba", states, [&](const State &s) { pinocchio::computeABADerivatives(model, data, s.q, s.v, s.x); });
 }

@@ -1,9 +1,13 @@
 """A machine for the live page, and its server."""
 
+import shutil
+
 from polhode.equations import formulate
 from polhode.formats import load
 from polhode.interact import Server, realtime
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)  # the browser, if there is one
 PENDULUM = """
 name = "braked pendulum"
 gravity = [0, 0, -9.81]

@@ -5,7 +5,7 @@ compile       expressions to native code, C99 or NumPy
 kernels       loops over native code, compiled once for every model
 spatial       poses, twists, wrenches and inertias
 model         bodies, joints and forces: what the user said
-formats       URDF, MJCF and TOML files
+formats       URDF, SDFormat, MJCF and TOML files
 kinematics    poses, twists and Jacobians of the tree
 formulations  one file per paper, from kinematics to the terms of the equations
 equations     the equations of motion in canonical form, and their compiled calls
@@ -13,7 +13,8 @@ view          plots and animations
 trajectory    what a run leaves behind: states by name, energies, files, pictures
 simulate      from an initial state to a trajectory
 interact      machines in real time
-analyze       whether all formulations agree on a model; its linear models
+analyze       whether all formulations agree on a model; its equilibria and linear models
+study         many runs, derivatives of a run, parameters from measurements
 cli           the command `polhode`
 
     import polhode as ph
@@ -33,22 +34,23 @@ __version__ = "0.2.0"
 
 _PUBLIC = {
     "graph": "Expr Matrix symbol symbols vector matrix pi sin cos tan asin acos atan atan2 sqrt exp log tanh absolute "
-    "sign minimum maximum select evaluate substitute",
+    "sign minimum maximum select evaluate substitute diff jacobian gradient",
     "model": "Beam Builder Model ModelError Joint Limits TIME joint compound revolute prismatic screw cylindrical "
     "universal planar spherical free weld height_grid beam section flexible craig_bampton Frame",
     "formats": "load save load_calculix load_flexible save_flexible",
     "kinematics": "configuration kinematic_matrix joint_map locked",
     "formulations": "suggest_speeds",
-    "equations": "formulate Equations Dynamics ConstraintWarning",
+    "equations": "formulate Equations Dynamics ConstraintWarning symbolic_inertias",
     "simulate": "simulate simulate_many assemble at when Sampled Simulation SimulationWarning SwitchError Trajectory",
     "interact": "realtime replay",
-    "analyze": "check linearize LinearModel",
+    "analyze": "check linearize equilibrium reach LinearModel SymbolicModel Equilibrium EquilibriumError",
+    "study": "study sample sensitivities fit Experiment",
 }
 _STAGE_OF = {name: stage for stage, names in _PUBLIC.items() for name in names.split()}
 
 if TYPE_CHECKING:
-    from .analyze import LinearModel, check, linearize
-    from .equations import ConstraintWarning, Dynamics, Equations, formulate
+    from .analyze import Equilibrium, EquilibriumError, LinearModel, SymbolicModel, check, equilibrium, linearize, reach
+    from .equations import ConstraintWarning, Dynamics, Equations, formulate, symbolic_inertias
     from .formats import load, load_calculix, load_flexible, save, save_flexible
     from .formulations import suggest_speeds
     from .graph import (
@@ -60,8 +62,11 @@ if TYPE_CHECKING:
         atan,
         atan2,
         cos,
+        diff,
         evaluate,
         exp,
+        gradient,
+        jacobian,
         log,
         matrix,
         maximum,
@@ -117,6 +122,7 @@ if TYPE_CHECKING:
         simulate_many,
         when,
     )
+    from .study import Experiment, fit, sample, sensitivities, study
 
 
 def __getattr__(name: str) -> Any:
@@ -139,6 +145,9 @@ __all__ = [
     "ConstraintWarning",
     "Dynamics",
     "Equations",
+    "Equilibrium",
+    "EquilibriumError",
+    "Experiment",
     "Expr",
     "Frame",
     "Joint",
@@ -150,6 +159,7 @@ __all__ = [
     "Sampled",
     "Simulation",
     "SimulationWarning",
+    "SymbolicModel",
     "Trajectory",
     "absolute",
     "acos",
@@ -165,12 +175,17 @@ __all__ = [
     "cos",
     "craig_bampton",
     "cylindrical",
+    "diff",
+    "equilibrium",
     "evaluate",
     "exp",
+    "fit",
     "flexible",
     "formulate",
     "free",
+    "gradient",
     "height_grid",
+    "jacobian",
     "joint",
     "joint_map",
     "kinematic_matrix",
@@ -186,23 +201,28 @@ __all__ = [
     "pi",
     "planar",
     "prismatic",
+    "reach",
     "realtime",
     "replay",
     "revolute",
+    "sample",
     "save",
     "save_flexible",
     "screw",
     "section",
     "select",
+    "sensitivities",
     "sign",
     "simulate",
     "simulate_many",
     "sin",
     "spherical",
     "sqrt",
+    "study",
     "substitute",
     "suggest_speeds",
     "symbol",
+    "symbolic_inertias",
     "symbols",
     "tan",
     "tanh",

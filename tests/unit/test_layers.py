@@ -21,6 +21,7 @@ STAGES = [
     "simulate",
     "interact",
     "analyze",
+    "study",
     "cli",
 ]
 ROOT = Path(polhode.__file__).parent

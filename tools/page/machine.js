@@ -1,8 +1,10 @@
 // The machine as three.js draws it: shapes fixed to frames, ties between frames, trails behind them.
 import * as THREE from "three";
+import { meshOf } from "./mesh.js";
+import { Trails } from "./trails.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const Z = new THREE.Vector3(0, 0, 1), TRAIL = 240, SPHERES = ["sphere", "mass", "pin"];
+const Z = new THREE.Vector3(0, 0, 1), SPHERES = ["sphere", "mass", "pin"];
 
 export class Machine {
   constructor(scene) {
@@ -13,6 +15,7 @@ export class Machine {
     this.solid = [];       // what can be taken hold of
     this.owned = [];       // what is only there while its constraint acts
     this.tinted = [];      // materials with the colour of a role, which is another one in the dark
+    this.trails = new Trails(this);
     this.lights();
     for (const part of scene.parts) this.part(part);
     this.ground();
@@ -39,7 +42,7 @@ export class Machine {
     const roles = dark.matches ? { joint: "#c9d2da", stand: "#56616c", quiet: "#97a3b0", accent: "#6aa7e8", grid: "#3b4550" }
                                : { joint: "#dfe5ea", stand: "#b6bfc8", quiet: "#8b95a0", accent: "#2f6fb5", grid: "#c3ccd5" };
     const { palette, depths } = this.scene;
-    for (const [material, part] of this.tinted) material.color.set(roles[part.role] ?? palette[Math.max(0, depths[part.bodies[0]]) % palette.length]);
+    for (const [material, part] of this.tinted) material.color.set(part.color?.slice(0, 7) || roles[part.role] || palette[Math.max(0, depths[part.bodies[0]]) % palette.length]);
   }
 
   part(part) {
@@ -56,6 +59,7 @@ export class Machine {
     const mesh = (geometry, options) => { const m = new THREE.Mesh(geometry, this.material(part, options)); things.push(m); return m; };
     if (kind === "rod") mesh(tube(a, Math.max(b, least)).translate(0, 0, a / 2));
     else if (kind === "cylinder") mesh(tube(a, Math.max(b, least)));
+    else if (kind === "mesh") things.push(meshOf(part, options => this.material(part, options)));
     else if (kind === "box") mesh(new THREE.BoxGeometry(a, b, c));
     else if (SPHERES.includes(kind)) mesh(new THREE.SphereGeometry(Math.max(a, least), 24, 16), kind === "sphere" && part.role === "body" ? { transparent: true, opacity: 0.45 } : {});
     else if (kind === "ring") mesh(new THREE.TorusGeometry(a, Math.max(b / 2, least / 2), 10, 64));
@@ -68,7 +72,7 @@ export class Machine {
     else if (kind === "marker") {
       const r = 0.012 * this.scene.size, points = [[1, 0, 0], [0, 1, 0], [0, 0, 1]].flatMap(d => [-r, r].map(s => new THREE.Vector3(...d).multiplyScalar(s)));
       things.push(new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(points), this.material(part, {}, THREE.LineBasicMaterial)));
-    } else if (kind === "trail") return this.trail(part);
+    } else if (kind === "trail") return this.trails.add(part);
     else return null;
     const group = new THREE.Group();
     group.matrixAutoUpdate = false;
@@ -84,18 +88,7 @@ export class Machine {
     thing.traverse(each => { if (each.isMesh) { each.userData.frame = frame; this.solid.push(each); } });
   }
 
-  trail(part) {
-    const line = this.line(part, TRAIL, { transparent: true, opacity: 0.7 }), position = line.geometry.attributes.position;
-    const [[x, y, z]] = part.points, point = new THREE.Vector3(), seen = [];
-    this.moving.push(head => {
-      if (seen.length && head.t < seen[seen.length - 1].t) seen.length = 0;
-      if (!seen.length || head.t > seen[seen.length - 1].t) seen.push({ t: head.t, p: this.groups[part.bodies[0]].localToWorld(point.set(x, y, z)).clone() });
-      while (seen.length > TRAIL || (seen.length && seen[0].t < head.t - 2)) seen.shift();
-      seen.forEach(({ p }, k) => position.setXYZ(k, p.x, p.y, p.z));
-      line.geometry.setDrawRange(0, seen.length); position.needsUpdate = true;
-    });
-    return line;
-  }
+  forget(material) { this.tinted = this.tinted.filter(([each]) => each !== material); material.dispose(); }
 
   line(part, count, options = {}, kind = THREE.LineBasicMaterial) {
     const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
@@ -154,7 +147,7 @@ export class Machine {
     }
     const geometry = new THREE.BufferGeometry();
     geometry.setAttribute("position", new THREE.Float32BufferAttribute(at, 3)).setAttribute("color", new THREE.Float32BufferAttribute(seen, 4));
-    const grid = this.add(new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false })));
+    const grid = this.grid = this.add(new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false })));
     this.tinted.push([grid.material, { role: "grid", bodies: [0] }]);
   }
 
@@ -169,6 +162,12 @@ export class Machine {
   }
 
   acts(modes) { for (const [thing, owner] of this.owned) thing.visible = !["open", "released"].includes(modes[owner] ?? "open"); }
+
+  middle(frame) {          // of what is drawn of a body
+    const box = new THREE.Box3();
+    for (const mesh of this.solid) if (mesh.userData.frame === frame) box.expandByObject(mesh);
+    return box.getCenter(new THREE.Vector3());
+  }
 
   extent() {               // a sphere around what moves
     const box = new THREE.Box3();

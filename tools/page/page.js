@@ -1,15 +1,27 @@
 // The live page of `polhode view`: draws what the server sends, and sends what hands do.
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { short } from "./amounts.js";
+import { Device } from "./device.js";
+import { Gamepad } from "./gamepad.js";
+import { Hands } from "./hands.js";
+import { Equations } from "./equations.js";
+import { Forces } from "./forces.js";
 import { Machine } from "./machine.js";
+import { Modes } from "./modes.js";
+import { News } from "./news.js";
+import { Parameters } from "./parameters.js";
 import { Plot } from "./plot.js";
+import { Quantities } from "./quantities.js";
+import { row, slider } from "./rows.js";
+import { Show } from "./show.js";
 
 const $ = id => document.getElementById(id), canvas = $("canvas");
 const renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
 const camera = new THREE.PerspectiveCamera(28, 1, 0.01, 1000);
 camera.up.set(0, 0, 1);
 const orbit = new OrbitControls(camera, canvas), plot = new Plot($("plot"));
-let machine = null, scene = null, head = { running: 0, t: 0 }, modes = {}, held = null, fresh = false, fitted = false, socket = null;
+let machine = null, scene = null, head = { running: 0, t: 0 }, modes = {}, fresh = false, fitted = false, socket = null;
 
 // ---- the socket: text for what changes now and then, bytes for pictures
 function connect() {
@@ -21,25 +33,33 @@ function connect() {
     if (found.scene) begin(found.scene);
     if (found.words) words(found.words);
     if (found.refused) say(found.refused);
+    for (const part of panel) for (const what in found) if (what !== "words") part[what]?.(found[what]);
   };
-  socket.onclose = () => { held = null; say("The connection is lost. Trying again."); setTimeout(connect, 1000); };
+  socket.onclose = ({ code }) => {
+    hand.begin(); hands.clear(); ended = code === 1001 || (code === 1006 && ended);
+    say(ended ? "The program behind this page has ended. Once it is started again at this address, the page goes on." : "The connection is lost. Trying again.");
+    setTimeout(connect, 1000);
+  };
 }
 function send(message) { if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); }
-let quiet = 0;
-function say(text, keep = false) { $("said").textContent = text; clearTimeout(quiet); if (text && !keep) quiet = setTimeout(() => say(""), 6000); }
+let quiet = 0, ended = false;
+function say(text, keep = false, calm = false) { $("said").textContent = text; $("said").classList.toggle("calm", calm); clearTimeout(quiet); if (text && !keep) quiet = setTimeout(() => say(""), 6000); }
 
 function begin(found) {
-  scene = found; fitted = false; machine = new Machine(scene); hand.begin();
+  scene = found; fitted = false; machine = new Machine(scene); hands.begin(machine); hand.begin();
   document.title = `${scene.title} · Polhode`; $("title").textContent = scene.title;
   $("switches").replaceChildren(...scene.switches.map(switchFor));
-  $("inputs").replaceChildren(...scene.inputs.map(sliderFor));
+  $("inputs").replaceChildren(...scene.inputs.map(name => slider(name, { unit: scene.efforts[name], set: value => send({ do: "input", name, value }) })));
+  for (const part of panel) part.begin(scene);
+  if (parent !== window) parent.postMessage("polhode: here", "*");  // a notebook, which shows a picture where nothing answers
   say("");
 }
 function picture(data) {
   const numbers = new Float64Array(data, 0, scene.head.length);
   scene.head.forEach((name, k) => { head[name] = numbers[k]; });
-  machine.place(new Float32Array(data, 8 * scene.head.length), head);
-  plot.add(head.t, head.kinetic, head.potential);
+  const first = 8 * scene.head.length, floats = new Float32Array(data, first), many = 7 * scene.bodies.length;
+  machine.place(floats.subarray(0, many), head); forces.take(floats.subarray(many));
+  plot.add(head.t, head.kinetic, head.potential, head.kinetic + head.potential);
   if (!fitted) { fit(); fitted = true; }
   fresh = true;
 }
@@ -51,39 +71,30 @@ function words(found) {
     button.textContent = word; button.setAttribute("aria-checked", word !== "released");
   }
   for (const row of $("inputs").children) row.show(found.inputs[row.dataset.name]);
+  for (const part of panel) part.words?.(found);
   $("late").textContent = found.lateness;
   if (found.failure !== failure) { failure = found.failure; say(failure, true); }
 }
 
+// ---- the parts of the side panel that look after themselves
+const hands = new Hands(send);
+const gamepad = new Gamepad($("gamepad"), { send, hands, camera, turn: turnBy, toggle, play: () => $("play").click(), say });
+const forces = new Forces($("forces"), $("scale"));
+const panel = [
+  new Device($("device")), gamepad,
+  new Parameters($("parameters"), send), new Quantities($("plots"), $("quantity"), send), new News($("news")),
+  new Show($("show"), $("trail"), $("trailed"), forces, () => machine, send),
+  new Modes($("modes"), send, say), new Equations($("equations"), send),
+];
+
 // ---- what can be set
-function row(name, ...children) {
-  const made = document.createElement("div"), label = document.createElement("span");
-  made.className = "row"; made.dataset.name = name; label.textContent = label.title = name;
-  made.append(label, ...children);
-  return made;
-}
 function switchFor(name) {
   const button = document.createElement("button");
   button.className = "switch"; button.setAttribute("role", "switch"); button.setAttribute("aria-label", name);
-  button.onclick = () => send({ do: modes[name] === "released" ? "engage" : "release", name });
+  button.onclick = () => toggle(name);
   return row(name, button);
 }
-function sliderFor(name) {
-  const make = type => Object.assign(document.createElement("input"), { type, step: "any", value: 0 });
-  const number = make("number"), slider = Object.assign(make("range"), { min: -10, max: 10 });
-  const set = value => { if (Number.isFinite(value)) send({ do: "input", name, value }); };
-  number.setAttribute("aria-label", name); slider.setAttribute("aria-label", `${name}, slider`);
-  number.onchange = () => set(number.valueAsNumber);
-  slider.oninput = () => { number.value = slider.value; set(slider.valueAsNumber); };
-  slider.ondblclick = () => set(0);
-  const made = row(name, number, slider);
-  made.show = value => {
-    const reach = Math.max(+slider.max, Math.abs(value)); slider.min = -reach; slider.max = reach;
-    if (document.activeElement !== number && +number.value !== value) number.value = +value.toPrecision(6);
-    if (!slider.matches(":active")) slider.value = value;
-  };
-  return made;
-}
+function toggle(name) { send({ do: modes[name] === "released" ? "engage" : "release", name }); }
 $("play").onclick = () => send({ do: head.running ? "pause" : "play" });
 $("step").onclick = () => send({ do: "step" });
 $("reset").onclick = () => send({ do: "reset" });
@@ -91,12 +102,14 @@ $("fit").onclick = fit;
 $("speed").onchange = () => send({ do: "speed", value: +$("speed").value });
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+  if (hand.key(event)) { event.preventDefault(); return; }
   const turn = { ArrowLeft: [0.1, 0], ArrowRight: [-0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
   if (event.key === " " && !event.target.matches("button")) $("play").click();
   else if (event.key === ".") $("step").click();
   else if (event.key === "r") $("reset").click();
   else if (event.key === "f") fit();
-  else if (turn && event.target === canvas) turnBy(...turn);
+  else if (turn && event.target === canvas) event.shiftKey ? shiftBy(...turn) : turnBy(...turn);
+  else if ("+=-".includes(event.key)) zoomBy(event.key === "-" ? 1.1 : 1 / 1.1);
   else return;
   event.preventDefault();
 });
@@ -117,15 +130,16 @@ function turnBy(across, up) {
   camera.position.setFromSpherical(way).applyAxisAngle(new THREE.Vector3(1, 0, 0), Math.PI / 2).add(orbit.target); orbit.update();
 }
 
-// ---- a hand: what is taken is pulled in the plane that faces the viewer
+function zoomBy(far) { camera.position.sub(orbit.target).multiplyScalar(far).add(orbit.target); orbit.update(); }
+function shiftBy(across, up) {
+  const far = camera.position.distanceTo(orbit.target), way = new THREE.Vector3(across, up, 0).multiplyScalar(-0.5 * far).applyQuaternion(camera.quaternion);
+  camera.position.add(way); orbit.target.add(way); orbit.update();
+}
+
+// ---- pointers: what each takes is pulled in the plane that faces the viewer; two fingers may have two bodies
 const hand = {
-  ray: new THREE.Raycaster(), plane: new THREE.Plane(), line: null,
-  begin() {
-    held = null;
-    const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3));
-    this.line = machine.add(new THREE.Line(geometry, new THREE.LineBasicMaterial({ color: "#e0473e" })));
-    this.line.frustumCulled = this.line.visible = false;
-  },
+  ray: new THREE.Raycaster(), pointers: new Map(), keys: null,
+  begin() { this.pointers.clear(); this.keys = null; },
   aim(x, y) {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     this.ray.setFromCamera(new THREE.Vector2(2 * (x - left) / width - 1, 1 - 2 * (y - top) / height), camera);
@@ -140,27 +154,41 @@ const hand = {
     return null;
   },
   down(event) {
-    if (!machine || event.button || held) return;
+    if (!machine || event.button || this.pointers.has(event.pointerId)) return;
     const hit = this.find(event);
     if (!hit) return;
     event.stopImmediatePropagation();              // the view stays
     canvas.setPointerCapture(event.pointerId); canvas.focus({ preventScroll: true });
-    const frame = hit.object.userData.frame, local = machine.groups[frame].worldToLocal(hit.point.clone());
-    this.plane.setFromNormalAndCoplanarPoint(camera.getWorldDirection(new THREE.Vector3()), hit.point);
-    held = { pointer: event.pointerId, frame, local, target: hit.point.clone(), sent: true };
-    send({ do: "grab", frame, point: local.toArray() });
+    const frame = hit.object.userData.frame, held = hands.grab(frame, machine.groups[frame].worldToLocal(hit.point.clone()), hit.point);
+    const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(camera.getWorldDirection(new THREE.Vector3()), hit.point);
+    if (held) this.pointers.set(event.pointerId, { held, plane });
   },
   move(event) {
-    if (!held || event.pointerId !== held.pointer) return;
+    const pointer = this.pointers.get(event.pointerId), target = new THREE.Vector3();
+    if (!pointer) return;
     this.aim(event.clientX, event.clientY);
-    if (this.ray.ray.intersectPlane(this.plane, held.target)) held.sent = false;
+    if (this.ray.ray.intersectPlane(pointer.plane, target)) hands.move(pointer.held, target);
   },
-  up(event) { if (held && event.pointerId === held.pointer) { held = null; send({ do: "drop" }); } },
-  draw() {
-    if (held && !held.sent) { held.sent = true; send({ do: "drag", point: held.target.toArray() }); }
-    if (!this.line) return;
-    this.line.visible = Boolean(held);
-    if (held) machine.write(this.line.geometry, [machine.groups[held.frame].localToWorld(held.local.clone()), held.target]);
+  up(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    if (pointer && this.pointers.delete(event.pointerId)) hands.drop(pointer.held);
+  },
+  key(event) {             // H takes hold of one body after the other; arrow keys pull, escape lets go
+    const pulled = this.keys && hands.held.has(this.keys) ? this.keys : null;
+    const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (event.key === "Escape" && hands.held.size) { for (const held of [...hands.held]) hands.drop(held); this.begin(); say("Let go.", false, true); return true; }
+    if (event.key.toLowerCase() === "h" && machine && (pulled || !hands.held.size)) { this.next(pulled); return true; }
+    if (!way || !pulled || event.target !== canvas) return false;
+    hands.move(pulled, pulled.target.clone().add(new THREE.Vector3(...way, 0).multiplyScalar((event.shiftKey ? 0.1 : 0.025) * scene.size).applyQuaternion(camera.quaternion)));
+    return true;
+  },
+  next(pulled) {
+    const frames = [...new Set(machine.solid.map(each => each.userData.frame))].sort((a, b) => a - b);
+    if (!frames.length) return;
+    const frame = frames.find(each => each > (pulled?.frame ?? 0)) ?? frames[0], target = machine.middle(frame);
+    if (pulled) hands.drop(pulled);
+    this.keys = hands.grab(frame, machine.groups[frame].worldToLocal(target.clone()), target); canvas.focus();
+    say(`${scene.bodies[frame]} is held: arrow keys pull it, with shift farther; H takes the next, escape lets go.`, false, true);
   },
 };
 canvas.addEventListener("pointerdown", event => hand.down(event), { capture: true });
@@ -168,21 +196,21 @@ canvas.addEventListener("pointermove", event => hand.move(event));
 for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, event => hand.up(event));
 
 // ---- pictures
-function draw() {
+function draw(now) {
   requestAnimationFrame(draw);
   const { clientWidth: w, clientHeight: h } = canvas, ratio = Math.min(devicePixelRatio || 1, 2);
   if (canvas.width !== Math.floor(w * ratio) || canvas.height !== Math.floor(h * ratio)) {
     renderer.setPixelRatio(ratio); renderer.setSize(w, h, false); camera.aspect = w / Math.max(h, 1); camera.updateProjectionMatrix();
   }
   if (!machine) return;
-  hand.draw();
+  gamepad.poll(now ?? 0); hands.draw(); forces.draw(camera, orbit.target, h);
   renderer.render(machine.root, camera);
   if (!fresh) return;
-  fresh = false; plot.draw();
+  fresh = false; plot.draw(); for (const part of panel) part.draw?.();
   $("clock").textContent = `${head.t.toFixed(2)} s`;
   $("play").textContent = head.running ? "Pause" : "Play"; $("step").disabled = Boolean(head.running);
   if (document.activeElement !== $("speed")) $("speed").value = head.speed;
-  const joules = x => `${+x.toPrecision(4)} J`;
+  const joules = x => short(x, "J");
   $("energies").innerHTML = `<b style="color:var(--kinetic)">kinetic</b> ${joules(head.kinetic)} · <b style="color:var(--potential)">potential</b> ${joules(head.potential)} · <b style="color:var(--ink)">total</b> ${joules(head.kinetic + head.potential)}`;
 }
 
@@ -191,6 +219,10 @@ window.polhode = {
   get head() { return { ...head }; },
   get modes() { return { ...modes }; },
   get scene() { return scene; },
+  right() { return new THREE.Vector3().setFromMatrixColumn(camera.matrixWorld, 0).toArray(); },
+  get arrows() { return forces.drawn.filter(each => each.visible).map(({ name, position, userData }) => ({ name, at: position.toArray(), ...userData })); },
+  get axes() { return machine.groups.flatMap(group => group.children).filter(each => each.visible && each.name).map(each => each.name); },
+  get trails() { return machine.trails.all.filter(({ line }) => line.visible).map(({ frame, seen }) => [frame, seen.length]); },
   place(frame) { return machine.groups[frame].position.toArray(); },
   pixel(frame, point = [0, 0, 0]) {
     camera.updateMatrixWorld();

@@ -21,7 +21,7 @@ def names_of(asked: Any, what: str) -> tuple[str, ...]:
 
 
 def started(
-    q: Any, u: Any, z: Any, t: Any, start: Mapping[str, Any], known: Iterable[str]
+    q: Any, u: Any, z: Any, t: Any, start: Mapping[str, Any], known: Iterable[str], verb: str = "linearize"
 ) -> tuple[Any, Any, Any, Any]:
     """The state from q, u, z and t, from a pair for q, or from q0, u0, z0 and t0.
 
@@ -29,7 +29,7 @@ def started(
     """
     for name in start:
         if name not in _STARTS:
-            raise TypeError(f"linearize takes no {name!r}. {closest(name, [k for k in known if k != 'start'])}")
+            raise TypeError(f"{verb} takes no {name!r}. {closest(name, [k for k in known if k != 'start'])}")
     if _is_pair(q):
         if u is not None or "u0" in start:
             raise TypeError("q is a pair of coordinates and speeds, and u is given too, expected speeds once.")

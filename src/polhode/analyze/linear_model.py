@@ -16,6 +16,7 @@ from polhode.view.linear import linear_figure
 
 from .modes import Modes, columns, eigen, html_table, modes_of
 from .response import response_of
+from .swaying import Machine
 from .without import left_out
 
 _LEFT = 1e-3  # of what counts: what rounding leaves of drifts that changes of states do balance
@@ -39,6 +40,7 @@ class LinearModel:
     lasting    : whether the model stays what it is while the machine moves on with the speeds of the point
     holds      : constraints that hold; left_out : what comes and goes and does not hold here
     notes      : what else is to be known, such as controls at their limits
+    machine    : the machine at the point, by which modes are drawn
     """
 
     name: str
@@ -61,6 +63,7 @@ class LinearModel:
     left_out: tuple[str, ...]
     lasting: bool
     notes: tuple[str, ...] = ()
+    machine: Machine | None = None
 
     def __post_init__(self) -> None:
         for array in (self.A, self.B, self.C, self.D, self.drift, self.lift, self.whole_drift):
@@ -102,7 +105,7 @@ class LinearModel:
 
     def modes(self) -> Modes:
         """Eigenvalues, natural frequencies [Hz], damping ratios and shapes of A."""
-        return modes_of(self.A, self.states, self.whole, self.lift)
+        return modes_of(self.A, self.states, self.whole, self.lift, self.machine)
 
     def response(
         self, frequencies: Any, outputs: str | Sequence[str] | None = None, inputs: str | Sequence[str] | None = None

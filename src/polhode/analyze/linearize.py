@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from polhode.equations import Dynamics
+from polhode.equations import Dynamics, Equations
 from polhode.equations.inputs import input_names
 from polhode.equations.tangent import Tangent, tangent_of
 from polhode.graph import Expr, free_symbols, substitute
@@ -32,6 +32,8 @@ from .limits import within_limits
 from .linear_model import LinearModel
 from .near import Near
 from .operating import Operating, read_point
+from .swaying import Machine
+from .symbolic import SymbolicModel, symbolic_model
 from .turns import charts_of
 
 _MOMENT = 1e-5  # how far the fastest coordinate moves in a moment; s, where time counts
@@ -40,8 +42,23 @@ _ROUNDED = 1e-12  # of the largest entry of A: no change
 _SAME = 1e-2  # of the change that A would have, if it turned with that coordinate
 
 
+@overload
 def linearize(
-    dynamics: Dynamics,
+    dynamics: Dynamics, q: Any = None, u: Any = None, tau: Any = None, *, controls: Any = None, z: Any = None,
+    p: Any = None, t: float = 0.0, inputs: Iterable[str] | None = None, outputs: Any = None,
+    active: Iterable[str] | None = None, independent: Iterable[str] = (), **start: Any,
+) -> LinearModel: ...  # fmt: skip
+
+
+@overload
+def linearize(
+    dynamics: Equations, q: Any = None, u: Any = None, tau: Any = None, *, controls: Any = None, z: Any = None,
+    p: Any = None, inputs: Iterable[str] | None = None, **start: Any,
+) -> SymbolicModel: ...  # fmt: skip
+
+
+def linearize(
+    dynamics: Dynamics | Equations,
     q: Any = None,
     u: Any = None,
     tau: Any = None,
@@ -55,9 +72,11 @@ def linearize(
     active: Iterable[str] | None = None,
     independent: Iterable[str] = (),
     **start: Any,
-) -> LinearModel:
+) -> LinearModel | SymbolicModel:
     """The linear model of a machine about a state: A, B, C, D with names, by exact derivatives.
 
+    dynamics    : a Dynamics; or Equations, for A and B of a small machine without constraints as expressions. Values
+                  of q, u, z, tau, controls and p may then be expressions too, and those of p may be left out
     q, u, z     : the state, arrays or values by name; at rest, and z where runs start it, where nothing is given.
                   q may be the pair of q and u, as `assemble(...)` and `traj.at(2.0)` give it
     tau         : forces on the speeds: an array, numbers and expressions by name; actuators may be named beside
@@ -76,6 +95,15 @@ def linearize(
     The state must satisfy the constraints; it need not be an equilibrium: `drift` has the rates there.
     """
     q, u, z, t = started(q, u, z, t, start, signature(linearize).parameters)
+    if isinstance(dynamics, Equations):
+        for what, given in (("outputs", outputs), ("active", active), ("independent", tuple(independent))):
+            if given:
+                raise TypeError(
+                    f"linearize: {what}= is for numbers, found Equations. Compile them: "
+                    f"linearize(equations.compile(), ..., {what}=...)."
+                )
+        driven = None if inputs is None else names_of(inputs, "inputs")
+        return symbolic_model(dynamics, q, u, tau, controls=controls, z=z, p=p, asked=driven)
     at, notes = within_limits(read_point(dynamics, q, u, tau, controls, z, p, t, active))
     eq, program = at.program.equations, at.program
     names = _inputs(inputs, input_names(eq), len(eq.u), {rate for body in eq.model.bodies for rate in body.rates})
@@ -110,6 +138,17 @@ def linearize(
         sizes=found.sizes,
         lasting=lasting,
         notes=notes,
+        machine=Machine(
+            dynamics=dynamics,
+            t=at.point.t,
+            x=at.point.x,
+            p=at.point.p,
+            names=charts.names,
+            T=charts.T,
+            reach=found.extents(at)[0],
+            states=found.states,
+            closed=bool(at.closed),
+        ),
     )
 
 

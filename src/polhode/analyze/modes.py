@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from polhode.trajectory import Trajectory
+
+from .swaying import Machine, swaying
 
 _EVEN = 1e-12  # of an eigenvalue: a real part below is rounding
 _CLEAN = 4 * 2.0**-52  # of the largest of its row: an entry below is rounding
@@ -25,6 +31,7 @@ class Modes:
     shapes      : (n, k), complex, by states; the largest entry of each is 1
     states      : names of the rows of shapes
     whole       : names of all coordinates, speeds and states, and their shapes, (N, k): what the constraints tie too
+    machine     : the machine where it was linearised, for `animate`
     """
 
     eigenvalues: np.ndarray
@@ -34,6 +41,7 @@ class Modes:
     states: tuple[str, ...]
     whole: tuple[str, ...]
     whole_shapes: np.ndarray
+    machine: Machine | None = None
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -53,6 +61,24 @@ class Modes:
         mode = self._place(mode)
         size = np.abs(self.shapes[:, mode])
         return [self.states[i] for i in np.argsort(-size, kind="stable")[:count] if size[i] > 0.05]
+
+    def motion(self, mode: int, amplitude: float = 1.0) -> Trajectory:
+        """A mode as a motion to be seen, four seconds long: two periods, whatever the frequency, a decay or a growth.
+
+        What moves most goes to a quarter of a radian, or of the size of the machine, times the amplitude. Parts that
+        lag behind others do so here. Loops are closed where they can be; decay of what swings is not shown.
+        """
+        k = self._place(mode)
+        if self.machine is None:
+            raise ValueError("These modes have no machine to draw. Take them of linearize(...).modes().")
+        value = complex(self.eigenvalues[k])
+        pace = f"{self.frequencies[k]:.4g} Hz, damping {self.damping[k]:.3g}" if value.imag else f"{value.real:.4g} 1/s"
+        said = f"Mode {k}: {pace}; speed and amplitude are for show."
+        return swaying(self.machine, self.whole, self.whole_shapes[:, k], value, said, amplitude)
+
+    def animate(self, mode: int, path: Any, amplitude: float = 1.0, fps: int = 30) -> Path:
+        """Write a page (.html) or a film (.gif, .mp4) of a mode, see `motion`."""
+        return self.motion(mode, amplitude).animate(path, fps)
 
     def _place(self, mode: int) -> int:
         """The number of a mode, checked; negative ones count from the end."""
@@ -82,7 +108,9 @@ class Modes:
         return html_table(_HEAD, self.rows())
 
 
-def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lift: np.ndarray) -> Modes:
+def modes_of(
+    A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lift: np.ndarray, machine: Machine | None = None
+) -> Modes:
     """Find the modes of A."""
     values, vectors = eigen(A)
     upper = [k for k, v in enumerate(values) if v.imag >= 0]
@@ -101,6 +129,7 @@ def modes_of(A: np.ndarray, states: tuple[str, ...], whole: tuple[str, ...], lif
         states=states,
         whole=whole,
         whole_shapes=lift @ shapes,
+        machine=machine,
     )
 
 

@@ -48,6 +48,7 @@ class Near:
         dx[:nq, : self.nx] = self.charts.T
         dx[nq:, self.nx :] = np.eye(self.nu + self.nz)
         sizes = {"x": n, "udot": self.nu, "lam": self.m, "tau": len(at.tau)}
+        sizes |= {"p": self.tangent.moving["p"]} if "p" in self.tangent.moving else {}
         total = sum(sizes.values())
         along, first = {}, 0
         for name, size in sizes.items():
@@ -90,12 +91,7 @@ class Near:
         tied = set(range(nx)) - set(self.placed.free)
         follow = [j for j in range(nu) if self.charts.coordinate_of(j) in tied]
         self.sped = self._solved(speeds, follow, [i - nx for i in keep if nx <= i < nx + nu], nx)
-        if at.closed and rank_nearby(self._beside(at, positions), self.placed.G, positions.reach) > positions.rank:
-            names = ", ".join(dict.fromkeys(repr(at.program.held.names[i]) for i in at.closed))
-            raise ValueError(
-                f"linearize: this position is singular for {names}: the machine can move in more ways there than "
-                "beside it, which no linear model describes. Move away, and close it with assemble(dynamics, q, u)."
-            )
+        self._require_regular(at, positions)
         free = [*self.placed.free, *(nx + j for j in self.sped.free), *range(nx + nu, nx + nu + self.nz)]
         self.free, self.states = free, tuple(self.whole[i] for i in free)
         self.sizes = (len(self.placed.free), len(self.sped.free), self.nz)
@@ -110,6 +106,26 @@ class Near:
         L[nx : nx + nu, a : a + b] = self.sped.G
         L[nx : nx + nu] -= self.sped.H @ (psi[:, :nx] @ L[:nx] + psi[:, nx + nu :] @ L[nx + nu :])
         self.lift = L
+
+    def _require_regular(self, at: Operating, positions: Rows) -> None:
+        """Refuse a position in which the machine can move in more ways than beside it."""
+        if at.closed and rank_nearby(self._beside(at, positions), self.placed.G, positions.reach) > positions.rank:
+            names = ", ".join(dict.fromkeys(repr(at.program.held.names[i]) for i in at.closed))
+            raise ValueError(
+                f"linearize: this position is singular for {names}: the machine can move in more ways there than "
+                "beside it, which no linear model describes. Move away, and close it with assemble(dynamics, q, u)."
+            )
+
+    def extents(self, at: Operating) -> tuple[np.ndarray, np.ndarray]:
+        """How far coordinates and turns can move, (nx,), and speeds, in the same measure in a second, (nu,)."""
+        x, p, t = at.point.x, at.point.p, at.point.t
+        far = at.program.assembled(t, x, p, True)[3]
+        return self.charts.reach(at.program, at.point, far), at.program.assembled(t, x, p, False)[3]
+
+    def rows_of(self, at: Operating) -> tuple[np.ndarray, np.ndarray]:
+        """What the rows of positions and of speeds are measured by."""
+        positions, speeds = _rows_of(at, self.charts, self.slopes)
+        return positions.size, speeds.size
 
     def _beside(self, at: Operating, here: Rows) -> At:
         """The rows of positions beside the point, measured as here."""

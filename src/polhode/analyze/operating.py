@@ -14,7 +14,7 @@ from polhode.equations.satisfied import residuals, unsatisfied
 from polhode.equations.tangent import Point
 from polhode.graph import evaluate, symbol
 from polhode.simulate.angles import largest_rate, turning_joints
-from polhode.simulate.asked import is_number, movable, parameters_of, values_of
+from polhode.simulate.asked import is_number, movable, parameters_of, state_of
 from polhode.simulate.inputs import Inputs, read_inputs
 
 _LOCKED = 1e8  # rates of angles by angular velocity, of which rounding leaves no digits to derivatives
@@ -51,21 +51,17 @@ class Operating:
 
 
 def read_point(
-    dynamics: Dynamics, q: Any, u: Any, tau: Any, controls: Any, z: Any, p: Any, t: float, active: Iterable[str] | None
-) -> Operating:
-    """Read what `linearize` is given."""
-    movable(dynamics, "linearize")
+    dynamics: Dynamics, q: Any, u: Any, tau: Any, controls: Any, z: Any, p: Any, t: float, active: Iterable[str] | None,
+    verb: str = "linearize",
+) -> Operating:  # fmt: skip
+    """Read what `linearize` is given; for other verbs the state is a guess, which need not satisfy constraints."""
+    movable(dynamics, verb)
     program = program_of(dynamics)
     eq = program.equations
     if not (is_number(t) and np.isfinite(t)):
         raise ValueError(f"t is {t!r:.60}, expected a time.")
-    names = {part: [str(s.value) for s in getattr(eq, part)] for part in "quz"}
     values = parameters_of(dynamics, p)
-    x = program.state(
-        values_of(q, names["q"], eq.model.neutral(), "q"),
-        values_of(u, names["u"], [0.0] * len(eq.u), "u"),
-        values_of(z, names["z"], program.starts(values), "z"),
-    )[: len(eq.q) + len(eq.u) + len(eq.z)]
+    x = program.state(*state_of(eq, q, u, z, program.starts(values), ""))[: len(eq.q) + len(eq.u) + len(eq.z)]
     inputs = read_inputs(tau, eq, controls)
     if inputs.continuous is not None or inputs.sampled is not None:
         raise TypeError("tau is a function, which has no derivatives. Give numbers or expressions by name.")
@@ -76,20 +72,20 @@ def read_point(
     rows = tuple(i for i, name in enumerate(program.constraints.names) if name in holding)
     held = program.held
     closed = tuple(i for i, name in enumerate(held.names) if name in holding and held.holonomic[i])
-    if rows or closed:
+    if (rows or closed) and verb == "linearize":
         _require_satisfied(program, at, holding)
     found = Operating(program=program, point=at, holding=frozenset(holding), rows=rows, closed=closed, inputs=inputs)
-    _require_unlocked(found)
+    _require_unlocked(found, verb)
     return found
 
 
-def _require_unlocked(at: Operating) -> None:
+def _require_unlocked(at: Operating, verb: str) -> None:
     """Refuse angles in their singular position."""
     values = at.values()
     for joint, _, rates in turning_joints(at.program.equations.model):
         if largest_rate(rates, values) > _LOCKED:
             raise ValueError(
-                f"linearize: the angles of joint {joint!r} are in their singular position, where their rates have no "
+                f"{verb}: the angles of joint {joint!r} are in their singular position, where their rates have no "
                 "bounds. Give the joint quaternion=True, or another position."
             )
 

@@ -10,6 +10,7 @@ import numpy as np
 from polhode.equations.program import Program
 from polhode.equations.tangent import Point
 from polhode.graph import Expr, Matrix, evaluate
+from polhode.kinematics.small import small_changes
 
 from .operating import Operating
 
@@ -64,33 +65,13 @@ class Charts:
 def charts_of(at: Operating) -> Charts:
     """The charts of a machine at a state."""
     program, eq = at.program, at.program.equations
-    base, q = program.base, [str(s.value) for s in eq.q]
-    starts = program.quaternions()
-    inside = {place: start for start in starts for place in range(start, start + 4)}
-    names: list[str] = []
-    columns: list[np.ndarray] = []
-    blocks = []
-    for place, name in enumerate(q):
-        if place not in inside:
-            names.append(name)
-            columns.append(np.eye(len(q))[place])
-        elif inside[place] == place:
-            speeds = [j for j in range(len(base.u)) if any(base.N[place + k, j] != 0 for k in range(4))]
-            block = base.N[place : place + 4, speeds[0] : speeds[-1] + 1]
-            assert speeds == list(range(speeds[0], speeds[0] + 3)), "a quaternion has three speeds"
-            blocks.append((place, len(names), block))
-            numbers = np.zeros((len(q), 3))
-            numbers[place : place + 4] = _at(block, tuple(eq.q), at.q)
-            for k, j in enumerate(speeds):
-                turn = f"turn_{base.u[j].value}"
-                while turn in q:
-                    turn = f"{turn}_"
-                names.append(turn)
-                columns.append(numbers[:, k])
-    T = np.array(columns).T.reshape(len(q), len(names))
+    base, small = program.base, small_changes(program.base)
+    values = dict(zip(eq.q, at.q.tolist(), strict=True))
+    T = np.array(evaluate([*small.T.entries], values), dtype=float).reshape(small.T.shape)
+    names, blocks = small.names, small.blocks
     moved, joints = _moved(T, eq.kinematics.N), _moved(T, base.N)
     tied = [i for s, i in zip(base.u, joints, strict=True) if i is not None and s not in {*eq.u}]
-    return Charts(names=tuple(names), T=T, blocks=tuple(blocks), q=tuple(eq.q), moved=moved, tied=tuple(tied))
+    return Charts(names=names, T=T, blocks=blocks, q=tuple(eq.q), moved=moved, tied=tuple(tied))
 
 
 def _moved(T: np.ndarray, N: Matrix) -> tuple[int | None, ...]:

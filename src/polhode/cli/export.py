@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .printing import print_json
-from .reading import Deriving
+from .reading import Deriving, require_values
 from .values import named_values
 
 KINDS = ("html",)
@@ -51,9 +51,7 @@ def export(
     p = named_values(source.parameters, "--p")
     equations, whole = replace(source, parameters="").equations()
     dynamics = equations.compile()
-    if missing := [name for name in dynamics.parameters if name not in p]:
-        listed = ", ".join(f"{name}=..." for name in missing)
-        raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
+    require_values(dynamics, p)
     check(dynamics)
     q0, u0, z0 = initial(settings or [], equations, "--set", "quz")
     q_near, u_near = initial(guesses or [], equations, "--guess", "qu")

@@ -16,13 +16,17 @@ from .holding import constraint_lists, statement
 from .linear import linearize
 from .printing import noted, print_json, say
 from .reading import Deriving, Reading, require_values, shared
+from .replaying import replay
+from .study import study
+from .touching import devices
+from .trimming import equilibrium
 from .values import named_values, vector_values
 from .viewing import view
 from .wording import for_shell
 
 app = typer.Typer(
     name="polhode",
-    help="Dynamics of machines: from a URDF, MJCF or TOML file to equations of motion and native code.",
+    help="Dynamics of machines: from a URDF, SDFormat, MJCF or TOML file to equations of motion and native code.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,7 +50,9 @@ def main() -> NoReturn:
     except USAGE as error:
         text = str(cast(Any, error).format_message())  # the help itself where nothing was asked
         ended = text if text.endswith(("?", ".")) else f"{text}."
-        _fail(text if "\n" in text else f"{ended} See polhode --help.", [], 2)
+        at = getattr(error, "ctx", None)
+        command = f" {at.info_name}" if at is not None and at.parent is not None else ""
+        _fail(text if "\n" in text else f"{ended} See polhode{command} --help.", [], 2)
     except (ValueError, TypeError, KeyError, OSError, MemoryError, ModuleNotFoundError) as error:
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         _fail(for_shell(text), [for_shell(fault) for fault in getattr(error, "faults", [])], 1)
@@ -71,7 +77,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
-    """Dynamics of machines: from a URDF, MJCF or TOML file to equations of motion and native code."""
+    """Dynamics of machines: from a URDF, SDFormat, MJCF or TOML file to equations of motion and native code."""
 
 
 @app.command()
@@ -194,8 +200,12 @@ def check(
 
 
 app.command()(shared(linearize))
+app.command()(shared(equilibrium))
 app.command()(shared(export))
+app.command()(shared(study))
 app.command()(shared(view))
+app.command()(shared(replay))
+app.command()(devices)
 
 
 @app.command()
@@ -240,8 +250,8 @@ def simulate(
         float | None, typer.Option(help="Step of rk4, midpoint, euler and moreau.", show_default=False)
     ] = None,
     every: Annotated[float | None, typer.Option("--every", help="Seconds between outputs.", show_default=False)] = None,
-    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-9,
-    atol: Annotated[float, typer.Option(help="Absolute tolerance.")] = 1e-9,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-9.", show_default=False)] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance; 1e-9.", show_default=False)] = None,
     longest: Annotated[
         float, typer.Option(help="The longest step of dop853, dopri5 and rodas5p.", show_default=False)
     ] = math.inf,

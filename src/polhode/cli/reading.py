@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from polhode.model.errors import closest
 
 from .holding import bare
 from .values import named_values
@@ -22,15 +24,20 @@ if TYPE_CHECKING:
 class Reading:
     """A file and how it is read. Each field is an argument or an option."""
 
-    file: Annotated[Path, typer.Argument(help="A URDF, MJCF or TOML file.", show_default=False)]
-    floating: Annotated[bool, typer.Option("--floating", help="Give the root of a URDF six degrees of freedom.")] = (
-        False
-    )
+    file: Annotated[Path, typer.Argument(help="A URDF, SDFormat, MJCF or TOML file, or a .xacro.", show_default=False)]
+    floating: Annotated[
+        bool,
+        typer.Option("--floating", help="Give the root of a URDF six degrees of freedom."),
+    ] = False
     angles: Annotated[bool, typer.Option("--angles", help="With --floating: angles instead of a quaternion.")] = False
     passive: Annotated[bool, typer.Option("--passive", help="Let damping and friction of a URDF's joints act.")] = False
     limits: Annotated[
         str | None,
         typer.Option(help='Limits of joints: "stop" in simulations, or "ignore".', show_default=False),
+    ] = None
+    only: Annotated[
+        str | None,
+        typer.Option("--model", help="Which model of an SDFormat file with several.", show_default=False),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
 
@@ -39,8 +46,14 @@ class Reading:
 
         if self.angles and not self.floating:
             raise ValueError("--angles only goes with --floating.")
-        floating = "angles" if self.angles else self.floating
-        return load(self.file, floating=floating, passive=True if self.passive else None, limits=self.limits)
+        floating = "angles" if self.angles else self.floating or None
+        return load(
+            self.file,
+            floating=floating,
+            passive=True if self.passive else None,
+            limits=self.limits,
+            model=self.only,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +80,13 @@ class Deriving(Reading):
         return formulate(bare(whole) if self.bare else whole, method=self.method), whole
 
 
-def require_values(dynamics: Any) -> None:
-    """Refuse parameters without values."""
-    if dynamics.parameters:
-        listed = ", ".join(f"{name}=..." for name in dynamics.parameters)
+def require_values(dynamics: Any, given: Collection[str] = ()) -> None:
+    """Refuse parameters without values, and values of what is none."""
+    for name in given:
+        if name not in dynamics.parameters:
+            raise ValueError(f"--p: there is no parameter {name!r:.60}. {closest(name, dynamics.parameters)}")
+    if missing := [name for name in dynamics.parameters if name not in given]:
+        listed = ", ".join(f"{name}=..." for name in missing)
         raise ValueError(f"The model has parameters without values. Give --p {listed!r}.")
 
 

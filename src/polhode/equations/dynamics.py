@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polhode.compile import compile
 from polhode.compile.targets import TARGETS
-from polhode.graph import Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
+from polhode.graph import Expr, Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
 from polhode.model.errors import closest, listed
 from polhode.model.report import idle
@@ -19,6 +19,7 @@ from .parameters import Call, parameter_values
 from .response import Acceleration, Response, impulse, respond
 
 if TYPE_CHECKING:
+    from .derivatives import Derivatives
     from .equations import Equations
 
 
@@ -47,10 +48,11 @@ class Dynamics:
         self._markers: dict[tuple[str, ...], Any] = {}
         self.programs: dict[Any, Any] = {}  # what simulations made of it
 
-    def _compile(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
-        """Compile one call, with t and p as inputs only where it uses them."""
-        whole = substitute(output, self.values) if self.values else output
-        found = free_symbols(whole)
+    def _compile(self, name: str, inputs: dict[str, Any], output: Matrix | Mapping[str, Matrix]) -> Any:
+        """Compile one call, or one of several outputs by name, with t and p as inputs only where it uses them."""
+        single = isinstance(output, Matrix)
+        whole = folded({name: output} if isinstance(output, Matrix) else output, self.values)
+        found = free_symbols([e for part in whole.values() for e in part.entries])
         used = [s for s in map(symbol, self.parameters) if s in found]
         z = self.equations.z
         timed, stated = TIME in found, any(s in found for s in z)
@@ -58,25 +60,29 @@ class Dynamics:
         commanded = "tau" not in inputs and any(s in found for s in controls)
         extra = ({"t": TIME} if timed else {}) | ({"z": z} if stated else {}) | ({"p": vector(used)} if used else {})
         extra |= {"controls": controls} if commanded else {}
-        full = partial(compile, inputs | extra, {name: whole}, target=self.target, name=name)
+        full = partial(compile, inputs | extra, whole if single else [*whole.values()], target=self.target, name=name)
         if not self.parameters and not self.timed and not len(z) and not len(controls):
             return full()
         names = tuple(str(s.value) for s in used)
         actuators = tuple(actuator.name for actuator in self.equations.model.actuators)
         driven = "tau" in inputs
-        idle = self._without_controls(name, inputs | extra, whole) if len(controls) and (commanded or driven) else None
+        idle = (
+            self._without_controls(name, inputs | extra, whole, single)
+            if len(controls) and (commanded or driven)
+            else None
+        )
         return Call(name, full, timed, stated, names, self.parameters, actuators, commanded, driven, idle)
 
-    def _without_controls(self, name: str, inputs: dict[str, Any], output: Matrix) -> Any:
+    def _without_controls(self, name: str, inputs: dict[str, Any], output: Mapping[str, Matrix], single: bool) -> Any:
         """What makes the same call where controls are 0: it takes none. None where laws have no value there."""
         kept = {key: value for key, value in inputs.items() if key != "controls"}
         if "tau" in kept:
             kept["tau"] = kept["tau"][: len(self.equations.u)]
         try:
-            still = substitute(output, {s: as_expr(0) for s in self.equations.controls})
+            still = folded(output, {s: as_expr(0) for s in self.equations.controls})
         except ZeroDivisionError:
             return None
-        return partial(compile, kept, {name: still}, target=self.target, name=name)
+        return partial(compile, kept, still if single else [*still.values()], target=self.target, name=name)
 
     @cached_property
     def mass_matrix(self) -> Any:
@@ -168,6 +174,13 @@ class Dynamics:
         return self._compile("inverse_dynamics", {"q": eq.q, "u": eq.u, "udot": udot}, needed_forces(eq, udot))
 
     @cached_property
+    def derivatives(self) -> Derivatives:
+        """Derivatives of forward and inverse dynamics and of impulses, by everything they depend on."""
+        from .derivatives import Derivatives
+
+        return Derivatives(self)
+
+    @cached_property
     def energy(self) -> Any:
         """Kinetic and potential energy at (q, u), (..., 2)."""
         eq = self.equations
@@ -208,20 +221,24 @@ class Dynamics:
         """
         return later("simulate.step_cost", "step_cost")(self, mode, method, step, **given)
 
-    def pose(self, marker: str) -> Any:
+    def pose(self, marker: str, *state: Any) -> Any:
         """The call q -> pose of a marker or body in the world, (..., 4, 4)."""
+        _require_call("pose", marker, state, "q")
         return self._marker("pose", marker)
 
-    def velocity(self, marker: str, axes: str = "world") -> Any:
+    def velocity(self, marker: str, axes: str = "world", *state: Any) -> Any:
         """The call (q, u) -> angular velocity and velocity of a marker or body, (..., 6)."""
+        _require_call("velocity", marker, (axes, *state), "q, u")
         return self._marker("velocity", marker, axes)
 
-    def acceleration(self, marker: str, axes: str = "world") -> Any:
+    def acceleration(self, marker: str, axes: str = "world", *state: Any) -> Any:
         """The call (q, u, tau, active=None) -> angular acceleration and acceleration of a marker or body, (..., 6)."""
+        _require_call("acceleration", marker, (axes, *state), "q, u, tau")
         return Acceleration(self, self._marker("acceleration", marker, axes))
 
-    def jacobian(self, marker: str, axes: str = "world") -> Any:
+    def jacobian(self, marker: str, axes: str = "world", *state: Any) -> Any:
         """The call q -> Jacobian of a marker or body, (..., 6, nu)."""
+        _require_call("jacobian", marker, (axes, *state), "q")
         return self._marker("jacobian", marker, axes)
 
     def _marker(self, what: str, *key: str) -> Any:
@@ -244,6 +261,21 @@ class Dynamics:
         return Dynamics, (self.equations, self.values, self.target)
 
 
+def _require_call(what: str, marker: str, given: tuple[Any, ...], takes: str) -> None:
+    """Point those who pass a state along with the name to the call that takes it."""
+    if any(not isinstance(each, str) for each in given):
+        call = f"dyn.{what}({marker!r})"
+        raise TypeError(f"{call} is the call, which takes the state: {call}({takes}).")
+
+
+def folded(parts: Mapping[str, Matrix], values: Mapping[Expr, Expr]) -> dict[str, Matrix]:
+    """Parts of the equations by name, with values for some symbols."""
+    if not values:
+        return dict(parts)
+    entries = iter(substitute(vector([e for part in parts.values() for e in part.entries]), values))
+    return {name: Matrix(part.shape, [next(entries) for _ in part.entries]) for name, part in parts.items()}
+
+
 def needed_forces(eq: Equations, udot: Matrix) -> Matrix:
     """M udot + c - Q, by recursion where there is one."""
     needed = eq.M @ udot + eq.c if eq.terms.inverse is None else eq.terms.inverse(udot)
@@ -264,13 +296,18 @@ def accelerations(eq: Equations, tau: Matrix, beside: Matrix | None = None) -> M
         more = None if beside is None else vector([beside[i, i] for i in range(len(eq.u))])
         return eq.terms.forward(eq.Q + tau, more)
     except ZeroDivisionError:
-        if found := [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]:
-            raise _undetermined(eq, found) from None
-        raise ValueError(
-            f"Model {eq.model.name!r}: its inertia matrix is singular, so the accelerations are not determined. "
-            "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "
-            "or leave one of them out."
-        ) from None
+        raise singular(eq) from None
+
+
+def singular(eq: Equations) -> ValueError:
+    """What to say where M is singular at every state."""
+    if found := [str(u.value) for i, u in enumerate(eq.u) if eq.M[i, i] == 0]:
+        return _undetermined(eq, found)
+    return ValueError(
+        f"Model {eq.model.name!r}: its inertia matrix is singular, so the accelerations are not determined. "
+        "Two joints move the same inertia in the same way: give what lies between them mass or an armature, "
+        "or leave one of them out."
+    )
 
 
 def require_inertia_of_beams(eq: Equations) -> None:

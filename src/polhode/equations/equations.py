@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +44,7 @@ from .views import SympyEquations, latex
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
+    from .regressor import Regressor
 
 SMALL = 1500  # operations written out; what is no longer is for reading
 
@@ -271,6 +272,17 @@ class Equations:
     def center_of_mass(self) -> Matrix:
         """Centre of mass of what moves, (3,), in the world."""
         return self.kinematics.center_of_mass
+
+    def regressor(self, joints: Iterable[str] = ()) -> Regressor:
+        """tau = Y(q, u, udot) theta + rest, linear in the parameters of inertia of the rigid bodies.
+
+        joints : "armature", "damping", "friction": parameters of the joints that are among theta too
+
+        `.base()` finds the combinations of theta that act, `.energy` has the energies likewise.
+        """
+        from .regressor import regressor
+
+        return regressor(self, joints)
 
     def explain(self, row: str, column: str, of: str = "M") -> str:
         """Say what an element of M or C is made of: composite body, joints, expression.

@@ -160,10 +160,15 @@ class ModeProgram(Program):
         return self.compiled("flow", self.motion, forced=True)
 
     @cached_property
+    def counts(self) -> dict[str, int]:
+        """Operations of the rate of its state, by kind."""
+        rows = vector(self.motion)
+        return op_counts(substitute(rows, self._folded) if self._folded else rows)
+
+    @property
     def operations(self) -> int:
         """Operations of the rate of its state."""
-        rows = vector(self.motion)
-        return sum(op_counts(substitute(rows, self._folded) if self._folded else rows).values())
+        return sum(self.counts.values())
 
     @cached_property
     def lift(self) -> Function:

@@ -82,7 +82,7 @@ def respond(
     p: Any = None, controls: Any = None, threads: int = 1, check: bool = True,
 ) -> Pair:  # fmt: skip
     """Accelerations, (..., nu), and reactions, (..., m)."""
-    at = _States.read(dynamics, name, q, u, tau, z, t, p, active, controls)
+    at = States.read(dynamics, name, q, u, tau, z, t, p, active, controls)
     if not len(at.program.held):
         return at.shaped(at.driven(dynamics.tree_dynamics)), np.zeros((*at.lead, 0))
     udot, lam = at.each(lambda program, t, x, tau, p: program.respond(t, x, tau, p, at.active), threads)
@@ -98,7 +98,7 @@ def impulse(
     if not (isinstance(restitution, Real) and 0 <= restitution <= 1):
         raise ValueError(f"impulse: restitution is {restitution!r:.60}, expected a number from 0 to 1.")
     e = float(restitution)
-    at = _States.read(dynamics, "impulse", q, u, np.zeros(len(dynamics.equations.u)), z, t, p, active)
+    at = States.read(dynamics, "impulse", q, u, np.zeros(len(dynamics.equations.u)), z, t, p, active)
     if not len(at.program.held):
         return at.shaped(at.parts[1].copy()), np.zeros((*at.lead, 0))
     after, struck = at.each(lambda program, t, x, _, p: program.strike(t, x, p, at.active, e), 1)
@@ -108,7 +108,7 @@ def impulse(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _States:
+class States:
     """The states of a call, checked, a row each.
 
     lead : shape of the batch
@@ -129,7 +129,7 @@ class _States:
     def read(
         cls, dynamics: Dynamics, name: str, q: Any, u: Any, tau: Any, z: Any, t: Any, p: Any, active: Active,
         controls: Any = None,
-    ) -> _States:  # fmt: skip
+    ) -> States:  # fmt: skip
         from .program import program_of
 
         eq, program = dynamics.equations, program_of(dynamics)

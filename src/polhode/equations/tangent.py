@@ -12,7 +12,7 @@ made of is in it: along udot, R and S have -M and J; along u, psi has J.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,6 +46,7 @@ class Tangent:
     rows    : of the program's constraints that hold, by number; closed : of what it holds in positions
     laws    : of some inputs, expressions that are added to them, by speed or control
     outputs : further expressions of q, u, z, t, `eq.kane.udot` and controls
+    by      : parameters that may move, too, as direction p
 
     Laws and outputs stand in the speeds of the equations.
     """
@@ -57,6 +58,7 @@ class Tangent:
         closed: Sequence[int],
         laws: Mapping[Expr, Expr],
         outputs: Sequence[Expr] = (),
+        by: Sequence[Expr] = (),
     ) -> None:
         eq, every = program.equations, program._acting
         nu, tau = len(eq.u), program.tau
@@ -82,10 +84,11 @@ class Tangent:
         whole = substitute(whole, program.dynamics.values) if program.dynamics.values else whole
         x = vector([*eq.q, *eq.u, *eq.z])
         along = {"x": x, "udot": udot, "lam": lam, "tau": tau}
-        self.moving = {name: len(part) for name, part in along.items()}
-        d = {name: vector([symbol(f"d {name} {i}") for i in range(len(part))]) for name, part in along.items()}
-        by, rates = ([e for part in group.values() for e in part] for group in (along, d))
-        derived = diff_along(whole, by, rates)
+        moved = along | ({"p": vector(by)} if by else {})
+        self.moving = {name: len(part) for name, part in moved.items()}
+        d = {name: vector([symbol(f"d {name} {i}") for i in range(len(part))]) for name, part in moved.items()}
+        places, rates = ([e for part in group.values() for e in part] for group in (moved, d))
+        derived = diff_along(whole, places, rates)
         given = {"t": vector([TIME]), **along, "p": vector(program.given_as(True))}
         given |= {f"d{name}": part for name, part in d.items()}
         self.function: Function = compile(
@@ -97,18 +100,38 @@ class Tangent:
     def __call__(self, at: Point, **along: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The parts of the equations at a point, (n,) each, and their derivatives, (n, k), along k directions.
 
-        along : of x, udot, lam, tau, by columns, (n, k) each; 0 for what is not given
+        along : of x, udot, lam, tau and of p, by columns, (n, k) each; 0 for what is not given
         """
-        k = next(iter(along.values())).shape[1]
-        given = {"t": np.array([at.t]), "x": at.x, "udot": at.udot, "lam": at.lam, "tau": at.tau, "p": at.p}
-        given |= {f"d{name}": along.get(name, np.zeros((n, k))).T.copy() for name, n in self.moving.items()}
-        found = self.function(**{name: part for name, part in given.items() if part.shape[-1]})
-        found = found.reshape(k, 2 * sum(self.sizes))
-        values, slopes = np.split(found, 2, axis=1)
+        here = replace(at, x=at.x[None], udot=at.udot[None], lam=at.lam[None])
+        values, slopes = self.many(np.array([at.t]), here, **along)
+        return {name: e[0] for name, e in values.items()}, {name: e[0] for name, e in slopes.items()}
+
+    def many(
+        self, t: np.ndarray, at: Point, **along: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The same at N points, (N, n) and (N, n, k): x, udot and lam of `at` are (N, n), tau may be.
+
+        along : (n, k), or (N, n, k) where directions differ
+        """
+        N, k = len(t), next(iter(along.values())).shape[-1]
+        given = {"t": t[:, None, None], "p": at.p}
+        for name in ("x", "udot", "lam", "tau"):
+            part = getattr(at, name)
+            given[name] = part[:, None] if part.ndim == 2 else part
+        for name, n in self.moving.items():
+            given[f"d{name}"] = np.swapaxes(along.get(name, np.zeros((n, k))), -1, -2)
+        batched = {
+            name: np.broadcast_to(part, (N, k, part.shape[-1])) if part.ndim > 1 else part
+            for name, part in given.items()
+            if part.shape[-1]
+        }
+        found = self.function(**{name: np.ascontiguousarray(part) for name, part in batched.items()})
+        found = np.broadcast_to(found, (N, k, 2 * sum(self.sizes)))
+        values, slopes = np.split(found, 2, axis=-1)
         cuts = np.cumsum(self.sizes)[:-1]
         return (
-            dict(zip(PARTS, np.split(values[0], cuts), strict=True)),
-            dict(zip(PARTS, np.split(slopes.T, cuts), strict=True)),
+            dict(zip(PARTS, np.split(values[:, 0], cuts, axis=-1), strict=True)),
+            dict(zip(PARTS, np.split(np.swapaxes(slopes, -1, -2), cuts, axis=1), strict=True)),
         )
 
 
@@ -118,11 +141,12 @@ def tangent_of(
     closed: Sequence[int],
     laws: Mapping[Expr, Expr],
     outputs: Sequence[Expr] = (),
+    by: Sequence[Expr] = (),
 ) -> Tangent:
     """The tangent of a program, made once."""
     known = _KNOWN.setdefault(program.dynamics, {})
-    key = (tuple(rows), tuple(closed), tuple(laws.items()), tuple(outputs))
-    found = known.pop(key) if key in known else Tangent(program, rows, closed, laws, outputs)
+    key = (tuple(rows), tuple(closed), tuple(laws.items()), tuple(outputs), tuple(by))
+    found = known.pop(key) if key in known else Tangent(program, rows, closed, laws, outputs, by)
     known[key] = found
     if len(known) > MOST:
         del known[next(iter(known))]

@@ -159,14 +159,14 @@ def _parts(name: str) -> tuple[str, str]:
     if not head:
         head, tail = name, ""
     greek = str(sympy.latex(sympy.Symbol(head))) if head.isascii() and head.isalpha() else head
-    base = greek if greek != head or re.fullmatch("[A-Za-z]", head) else _upright(head)
+    base = greek if greek != head or re.fullmatch("[A-Za-z]", head) else upright(head)
     if not tail:
         return base, ""
-    return base, f"_{{{tail if re.fullmatch('[A-Za-z]|[0-9]+', tail) else _upright(tail)}}}"
+    return base, f"_{{{tail if re.fullmatch('[A-Za-z]|[0-9]+', tail) else upright(tail)}}}"
 
 
 _SPECIAL = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
 
 
-def _upright(text: str) -> str:
+def upright(text: str) -> str:
     return rf"\text{{{''.join(_SPECIAL.get(c, chr(92) + c if c in '_#%&${}' else c) for c in text)}}}"

@@ -1,4 +1,4 @@
-"""Readers and writers: URDF, MJCF and Polhode's own TOML; matrices of CalculiX, flexible bodies as arrays."""
+"""Readers and writers: URDF, SDFormat, MJCF and Polhode's own TOML; matrices of CalculiX, flexible bodies as arrays."""
 
 from .calculix import load_calculix
 from .files import load

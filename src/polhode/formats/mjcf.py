@@ -23,6 +23,8 @@ from .mjcf_frames import quaternion_of, read_pose
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
 from .mjcf_keyframes import read_keyframes
+from .mjcf_looks import add_looks
+from .mjcf_meshes import Assets
 from .mjcf_schema import check_elements
 from .mjcf_targets import Geom, targets_of
 from .mjcf_tendons import read_tendons
@@ -73,11 +75,14 @@ def read_mjcf(
     root = read_text(text, source, folder, faults)
     check_elements(root, faults)
     with faults.caught():
-        reader = _Reader(root, passive, limits, faults)
+        reader = _Reader(root, folder, passive, limits, faults)
         reader.read_bodies()
         reader.note_the_rest()
         reader.add_bodies()
         separate_names(reader.builder)
+        add_looks(
+            root, list(zip(reader.solids, reader.frames, strict=True)), reader.settings, reader.assets, reader.builder
+        )
         reader.read_equalities()
         reader.read_drives(actuators)
         faults.raise_any()
@@ -88,16 +93,18 @@ def read_mjcf(
 class _Reader:
     """Walks the bodies of a file and fills a builder."""
 
-    def __init__(self, root: Element, passive: bool, limits: str, faults: Faults) -> None:
+    def __init__(self, root: Element, folder: Path | None, passive: bool, limits: str, faults: Faults) -> None:
         self.root, self.passive, self.faults = root, passive, faults
         self.settings: Settings = read_settings(root, faults)
         self.classes = Classes(root, faults)
+        self.assets = Assets(root, self.classes, folder, faults)
         name, gravity = root.get("model") or "model", _gravity(root, faults)
         self.builder = Builder(name, gravity=gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
         self.equal = True  # whether equalities hold
         self.geoms: dict[str, Geom] = {}
         self.solids: list[tuple[Element, str]] = []  # every geom, with its body
+        self.frames: list[Pose] = []  # of these, where their frames are on the body
         self.sites: list[tuple[str, str, Pose]] = []
         self.named_sites: dict[str, tuple[str, str]] = {}  # marker and body
         inside = [e for world in root.all("worldbody") for e in world.walk()]
@@ -172,6 +179,7 @@ class _Reader:
             elif tag == "geom":
                 geoms.append((item.element, item.X_BF))
                 self.solids.append((item.element, body.name))
+                self.frames.append(item.X_BF)
                 if name := item.element.get("name"):
                     self.geoms[name] = Geom(
                         element=item.element, body=body.name, X_BF=item.X_BF, settings=self.settings
@@ -196,7 +204,7 @@ class _Reader:
     def read_mass(self, inertial: Element | None, geoms: list[tuple[Element, Pose]], what: str) -> Mass:
         rule = self.settings.from_geoms
         if rule == "true" or (rule == "auto" and inertial is None):
-            found = mass_of_geoms(geoms, what, self.settings, self.faults)
+            found = mass_of_geoms(geoms, what, self.settings, self.assets, self.faults)
         elif inertial is not None:
             found = given_mass(inertial, what, self.settings, self.faults)
         else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from polhode.graph import Matrix, as_expr, vector, zeros
-from polhode.model import Faults, values
+from polhode.graph import Matrix, as_expr, matrix, vector, zeros
+from polhode.model import Faults, ModelError, values
 from polhode.spatial import Inertia, Pose
 
 from .mjcf_frames import read_pose, read_rotation, turn_z_to
+from .mjcf_meshes import Assets, fitted, principal
 from .mjcf_text import ORIENTATIONS, Settings
 from .xml import Element, Number, number, numbers
 
@@ -55,15 +56,17 @@ def _turned(R: Matrix, moments: list[Number] | list[float]) -> Matrix:
     return Inertia(as_expr(0), zeros(3), values.inertia(moments, "inertia")).rotated(R).I
 
 
-def mass_of_geoms(geoms: list[tuple[Element, Pose]], what: str, settings: Settings, faults: Faults) -> Mass:
+def mass_of_geoms(
+    geoms: list[tuple[Element, Pose]], what: str, settings: Settings, assets: Assets, faults: Faults
+) -> Mass:
     """Add up the geoms of a body, each with its frame's pose in the body."""
-    meshes: list[str] = []
-    found = [_geom(element, X, what, settings, meshes, faults) for element, X in geoms]
-    if meshes:
-        listed = ", ".join(meshes[:3]) + (", ..." if len(meshes) > 3 else "")
+    unread: dict[str, str] = {}
+    found = [_geom(element, X, what, settings, assets, unread, faults) for element, X in geoms]
+    if unread:
+        listed = ", ".join(list(unread)[:3]) + (", ..." if len(unread) > 3 else "")
         faults.add(
-            f"{what} has its inertia from {'meshes' if len(meshes) > 1 else 'a mesh'} ({listed}), and inertia from "
-            "meshes is not read. Give the body an <inertial>, or save the compiled model from MuJoCo (mj_saveLastXML)."
+            f"{what} has its inertia from {'meshes' if len(unread) > 1 else 'a mesh'} ({listed}). "
+            f"{next(iter(unread.values()))} Or give the body an <inertial>."
         )
     parts = [part for part in found if part is not None]
     if not parts:
@@ -85,9 +88,9 @@ def _about_com(parts: list[Mass], com: Matrix) -> Matrix:
 
 
 def _geom(
-    element: Element, X_BF: Pose, body: str, settings: Settings, meshes: list[str], faults: Faults
+    element: Element, X_BF: Pose, body: str, settings: Settings, assets: Assets, unread: dict[str, str], faults: Faults
 ) -> Mass | None:
-    """Mass of one geom, None if it counts for nothing; those that are meshes are only listed."""
+    """Mass of one geom, None if it counts for nothing; meshes that cannot be read are listed, with the reason."""
     name = element.get("name")
     which = f"geom {name!r}" if name else f"geom on line {element.line}"
     what = f"{body}: {which}"
@@ -100,16 +103,32 @@ def _geom(
     counts = settings.groups[0] <= group <= settings.groups[1] and mass != 0 and (mass is not None or density != 0)
     if kind in _NO_VOLUME or not counts:
         return None
-    if kind in ("mesh", "sdf") or element.get("mesh") is not None:
-        meshes.append(which)
+    if kind == "sdf":
+        unread[which] = "Signed distances are not read."
         return None
+    if kind == "mesh":
+        try:
+            solid = assets.bulk(element.get("mesh") or "")
+        except ModelError as error:
+            unread[which] = error.faults[0]
+            return None
+        density = density if mass is None else mass / solid.volume
+        X_BG = X_BF @ read_pose(element, what, settings, faults)
+        if density * solid.volume < SMALLEST:
+            return None
+        about = Inertia(as_expr(0), zeros(3), values.inertia((density * solid.I).tolist(), what))
+        return Mass(density * solid.volume, X_BG @ vector(solid.com.tolist()), about.rotated(X_BG.R).I)
     if kind not in SIZES:
         faults.add(f"{what}: type is {kind!r:.60}, expected {', '.join(SIZES)}, mesh or plane.")
         return None
     if element.get("shellinertia") == "true":
         faults.add(f"{what} is a shell, and the inertia of shells is not read. Give the body an <inertial>.")
     before = len(faults.found)
-    size, X_FG = shape(element, kind, what, settings, faults)
+    try:
+        size, X_FG = fit_or_shape(element, kind, what, settings, assets, faults)
+    except ModelError as error:
+        unread[which] = error.faults[0]
+        return None
     if len(faults.found) > before:
         return None
     volume, moments = _solid(kind, size)
@@ -118,6 +137,22 @@ def _geom(
         return None
     X_BG = X_BF @ X_FG
     return Mass(m, X_BG.p, _turned(X_BG.R, [m * k for k in moments]))
+
+
+def fit_or_shape(
+    element: Element, kind: str, what: str, settings: Settings, assets: Assets, faults: Faults
+) -> tuple[list[Number], Pose]:
+    """Sizes of a geom and its pose: as given, or fitted to the mesh that it names."""
+    if element.get("mesh") is None:
+        return shape(element, kind, what, settings, faults)
+    if assets.fits_boxes:
+        raise ModelError([f"{what} is fitted to the box around a mesh (fitaabb), which is not read."])
+    solid = assets.bulk(element.get("mesh") or "")
+    half, axes = principal(solid)
+    X = read_pose(element, what, settings, faults)
+    factor = number(element, "fitscale", f"{what} fitscale", faults, 1)
+    X_MG = Pose(values.settled(matrix(axes.tolist())), vector(solid.com.tolist()))
+    return [*fitted(kind, half, float(factor))], X @ X_MG
 
 
 def shape(element: Element, kind: str, what: str, settings: Settings, faults: Faults) -> tuple[list[Number], Pose]:

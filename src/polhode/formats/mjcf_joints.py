@@ -52,7 +52,8 @@ def read_joint(
     if element.tag == "joint":
         options |= _laws(element, kind, what, scale, builder, faults)
     if kind in ("free", "ball"):
-        if bounds(element, "range", "limited", what, settings, faults) is not None:
+        # of a free joint MuJoCo makes nothing of them, wherever they are inherited from
+        if kind == "ball" and bounds(element, "range", "limited", what, settings, faults) is not None:
             builder.note(f"{what}: its range is not read, limits are for hinges and slides.")
         return _turning(element, kind, X_BF, options, faults, what)
     reach = bounds(element, "range", "limited", what, settings, faults)

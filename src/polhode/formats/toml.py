@@ -31,7 +31,7 @@ from polhode.model.elements import ELEMENTS, titled
 from polhode.model.errors import fault
 from polhode.model.motors import CURRENT
 from polhode.model.stages import shaft_name
-from polhode.spatial import Inertia
+from polhode.spatial import Inertia, Mesh
 
 from .toml_elements import element_keys, read_element
 from .toml_flexible import KINDS as FLEXIBLE
@@ -57,12 +57,14 @@ _TOP = {
 
 
 def read_toml(
-    text: str, source: str = "", limits: str | None = None, arrays: Callable[[str, str], Nodal] | None = None
-) -> Model:
+    text: str, source: str = "", limits: str | None = None, arrays: Callable[[str, str], Nodal] | None = None,
+    surface: Callable[[str, str], Mesh | str] | None = None,
+) -> Model:  # fmt: skip
     """Read a model from TOML text; `source` names the text in messages.
 
     limits : "stop" or "ignore", whatever the text says; None for what it says
     arrays : finds the flexible body of a file that the text names, for the object that the second word names
+    surface : the same for the mesh of a shape; a name that is returned is kept, and read when it is drawn
     """
     try:
         data = tomllib.loads(text)
@@ -73,7 +75,7 @@ def read_toml(
     except ValueError:
         raise ModelError(["a number has thousands of digits, expected fewer."], source) from None
     reader = _Reader(Faults(source))
-    reader.arrays = arrays or reader.arrays
+    reader.arrays, reader.surface = arrays or reader.arrays, surface or reader.surface
     found = reader.model(data)
     return found if limits is None else replace(found, limits=limits)
 

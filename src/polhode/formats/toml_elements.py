@@ -61,6 +61,14 @@ def _value(spec: Spec, table: dict[str, Any], key: str, read: Values, what: str)
             if not isinstance(value, list) or not all(isinstance(stage, dict) for stage in value):
                 raise fault(f"{what}: {key} is {value!r:.60}, expected tables: [{{ ratio = 5, inertia = 1e-5 }}].")
             return [_stage(stage, read, f"{what}: {key} {i}") for i, stage in enumerate(value, 1)]
+        case "points":
+            if not isinstance(value, list):
+                raise fault(f"{what}: {key} is {value!r:.60}, expected points: [[0, 0, 0], [1, 0, 0]].")
+            return [read.vector(e, f"{what}: {key}, number {i}") for i, e in enumerate(value, 1)]
+        case "mesh":
+            return read.surface(read.word(table, key, what), what)
+        case "color":
+            return value
         case "axis":
             return value if isinstance(value, str) else read.nested(value, f"{what}: {key}", 1)
     return read.word(table, key, what)
@@ -89,7 +97,7 @@ def element_table(part: Element) -> dict[str, Any]:
     for name, spec in part.specs.items():
         value = axis_text(list(contents[name])) if spec.kind == "axis" else contents[name]
         usual = (spec.kind in ("axis", "flag") and value == spec.usual) or (
-            spec.kind in ("weights", "values", "stages") and not value
+            spec.kind in ("weights", "values", "stages", "points", "color") and not value
         )
         if spec.belongs(contents) and not usual and not (spec.optional and value is None):
             row[spec.key or name] = (

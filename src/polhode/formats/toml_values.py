@@ -11,6 +11,7 @@ from polhode.graph import Expr, Matrix, symbol
 from polhode.model import Faults, ModelError, Nodal, values
 from polhode.model.errors import fault
 from polhode.model.expression import parse
+from polhode.spatial import Mesh
 
 _LARGEST = 1e300  # of a number in a file
 
@@ -21,12 +22,17 @@ def _no_files(name: str, what: str) -> Nodal:
     )
 
 
+def _as_named(name: str, what: str) -> str:
+    return name
+
+
 class Values:
     """Reads values.
 
     names   : those that expressions may use
     checked : parts of expressions that were found in order
     arrays  : finds the flexible body of a file by its name, for the object that `what` names
+    surface : finds the mesh of a file by its name, or where it is
     """
 
     def __init__(self, faults: Faults, like: Values | None = None) -> None:
@@ -34,6 +40,7 @@ class Values:
         self.names: dict[str, Expr] = {} if like is None else like.names
         self.checked: set[Expr] = set() if like is None else like.checked
         self.arrays: Callable[[str, str], Nodal] = _no_files if like is None else like.arrays
+        self.surface: Callable[[str, str], Mesh | str] = _as_named if like is None else like.surface
 
     def keys(self, table: dict[str, Any], what: str, needs: Iterable[str], takes: Collection[str]) -> None:
         """Note keys that are missing or unknown."""

@@ -11,14 +11,16 @@ from typing import Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, zeros
 from polhode.graph.printing import tree_sizes
-from polhode.model import Body, Marker, Model, Nodal
+from polhode.model import Body, Look, Marker, Model, Nodal
 from polhode.model.elements import ELEMENTS
 from polhode.model.errors import fault
+from polhode.model.fields import KNOWN_MESHES
 from polhode.model.motors import expanded
 from polhode.model.switches import is_condition
-from polhode.spatial import Inertia, Pose
+from polhode.spatial import Inertia, Mesh, Pose
 
 from .expression_text import INFIX, is_plain, restored, write
+from .meshes import save_mesh
 from .npz import save_flexible
 from .toml import read_toml
 from .toml_elements import element_table
@@ -32,28 +34,42 @@ _WIDTH = 100
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Write a model to a TOML file, for `load`; flexible bodies of arrays to files .npz beside it."""
+    """Write a model to a TOML file, for `load`; flexible bodies and meshes of arrays to files .npz beside it.
+
+    Meshes that came from files stay there: the text says where, from its folder where they are in it.
+    """
     path = Path(path)
     if path.suffix.lower() != ".toml":
         raise ValueError(f"{path}: save writes TOML, expected a name that ends in .toml.")
     files = _files(model, path.stem)
-    text = write_toml(model, files)
+    meshes = _mesh_files(model, path.stem)
+    text = write_toml(model, files, meshes, path.parent.absolute())
+    for mesh, name in meshes.items():
+        save_mesh(mesh, path.parent / name)
     for name, made in files.values():
         save_flexible(made, path.parent / name)
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_toml(model: Model, files: Mapping[str, tuple[str, Nodal]] | None = None) -> str:
+def write_toml(
+    model: Model, files: Mapping[str, tuple[str, Nodal]] | None = None, meshes: Mapping[Mesh, str] | None = None,
+    folder: Path | None = None,
+) -> str:  # fmt: skip
     """Write a model as TOML: read_toml(write_toml(model)) == model.
 
     files : by body, the name of the file that will hold its arrays, and what that will be
+    meshes : the names of the files that will hold meshes of arrays; folder : where the text will be
 
     What cannot be written so that it reads back equal is a ModelError.
     """
     files = files or {}
-    text = _Writer(model, {body: name for body, (name, _) in files.items()}).text()
-    written = dict(files.values())
-    again = read_toml(text, f"{model.name} as written", arrays=lambda name, _: written[name])
+    text = _Writer(model, {body: name for body, (name, _) in files.items()}, meshes or {}, folder).text()
+    written, drawn = dict(files.values()), {name: mesh for mesh, name in (meshes or {}).items()}
+
+    def surface(name: str, _: str) -> Mesh | str:
+        return drawn[name] if name in drawn else name if folder is None or name in KNOWN_MESHES else str(folder / name)
+
+    again = read_toml(text, f"{model.name} as written", arrays=lambda name, _: written[name], surface=surface)
     if again != model:
         changed = ", ".join(f.name for f in fields(Model) if getattr(again, f.name) != getattr(model, f.name))
         raise fault(
@@ -74,15 +90,23 @@ def _files(model: Model, stem: str) -> dict[str, tuple[str, Nodal]]:
     return found
 
 
+def _mesh_files(model: Model, stem: str) -> dict[Mesh, str]:
+    """A file for each mesh of arrays."""
+    plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in stem)
+    found = dict.fromkeys(shape.mesh for shape in model.shapes if isinstance(shape.mesh, Mesh))
+    return {mesh: f"{plain}_mesh{k}.npz" for k, mesh in enumerate(found, 1)}
+
+
 class _Writer:
     """Writes one model; large expressions are written in parts that have names."""
 
-    def __init__(self, model: Model, files: Mapping[str, str]) -> None:
-        self.model = model
+    def __init__(self, model: Model, files: Mapping[str, str], meshes: Mapping[Mesh, str], folder: Path | None) -> None:
+        self.model, self.meshes, self.folder = model, meshes, folder
         self.files = files
         markers = [e for m in model.markers for e in (*m.pose.R.entries, *m.pose.p)]
         bodies = [e for body in model.bodies for e in (*_said(body), *_inertia_entries(body.welded))]
-        fixed = [*bodies, *markers, *model.gravity]
+        looks = [e for shape in model.shapes for e in shape.expressions()]
+        fixed = [*bodies, *markers, *model.gravity, *looks]
         moving = model.laws()
         states = [state.name for state in model.states]
         self.groups = {"q": {*model.coordinates}, "u": {*model.speeds}, "z": {*states}}
@@ -128,6 +152,7 @@ class _Writer:
         ]
         blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]
         blocks += [self._table(key.table, element_table(key)) for key in model.keyframes]
+        blocks += [self._table(shape.table, self._shape(shape)) for shape in model.shapes]
         blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"
 
@@ -173,6 +198,22 @@ class _Writer:
             row["rotor"] = True
         row["joint"] = joint_table(body.joint, body.name)
         return row | flexible_table(body.flexible, f"Body {body.name!r}", self.files.get(body.name))
+
+    def _shape(self, shape: Look) -> dict[str, Any]:
+        """The table of a shape; a mesh by the name of its file."""
+        row, mesh = element_table(shape), shape.mesh
+        if isinstance(mesh, Mesh):
+            if mesh not in self.meshes:
+                raise fault(
+                    f"{shape.what}: its mesh is arrays, which text cannot hold. Write it with save(model, path), with "
+                    "a file of them."
+                )
+            row["mesh"] = self.meshes[mesh]
+        elif mesh is not None and self.folder is not None and Path(mesh).is_relative_to(self.folder):
+            row["mesh"] = Path(mesh).relative_to(self.folder).as_posix()
+        elif mesh is not None and self.folder is not None and mesh not in KNOWN_MESHES:
+            row["mesh"] = str(Path(mesh).absolute())
+        return row
 
     def _marker(self, marker: Marker) -> dict[str, Any]:
         return {"name": marker.name, "body": marker.body, **_placed(marker.pose)}

@@ -11,6 +11,8 @@ from polhode.model.errors import closest, listed
 from polhode.spatial import Inertia
 
 from .urdf_joints import ReadJoint, couple, make_joint, read_joints, read_origin
+from .urdf_looks import add_looks
+from .urdf_places import Places
 from .urdf_schema import check_elements
 from .urdf_transmissions import read_transmissions
 from .variables import separate_names
@@ -31,7 +33,7 @@ class _Link:
 
 def read_urdf(
     text: str, *, source: str = "", floating: str | None = None, passive: bool = False, limits: str = "stop",
-    actuators: bool = True,
+    actuators: bool = True, places: Places | None = None,
 ) -> Model:  # fmt: skip
     """Read a robot from the text of a URDF file.
 
@@ -40,6 +42,7 @@ def read_urdf(
     passive  : whether the joints' damping and friction act, or are only kept
     limits   : "stop" where limits are stops in simulations, "ignore" where they are only kept
     actuators : whether those of transmissions are there
+    places   : finds the files of meshes; None for the current folder
 
     Inertias are taken literally; the report lists those that no body has.
     Links on fixed joints become part of what carries them and stay as markers.
@@ -63,6 +66,7 @@ def read_urdf(
                 _add_body(builder, link, names.get(link.name, link.name), made, place)
         couple(builder, joints, faults)
         separate_names(builder)
+        add_looks(root, names, places or Places(None), builder)
         if actuators:
             read_transmissions(root, builder)
         _note_renamed(builder, names)
@@ -80,7 +84,7 @@ def _require_robot(root: Element, source: str) -> None:
         raise ModelError(
             [
                 f"line {found.line} has xacro (<{found.tag:.40}>), expected plain URDF. "
-                "Expand it first: xacro robot.xacro > robot.urdf."
+                "Expand it first: xacro robot.xacro > robot.urdf. Or call it .xacro, which load expands."
             ],
             source,
         )

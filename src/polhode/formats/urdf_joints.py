@@ -55,10 +55,10 @@ def read_origin(element: Element, what: str, faults: Faults) -> tuple[list[Numbe
     if origin is None:
         return [0, 0, 0], [0, 0, 0]
     xyz = numbers(origin, "xyz", 3, f"{what} origin xyz", faults, (0, 0, 0))
-    return xyz, [_right(angle) for angle in numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))]
+    return xyz, [right(angle) for angle in numbers(origin, "rpy", 3, f"{what} origin rpy", faults, (0, 0, 0))]
 
 
-def _right(angle: Number) -> Number:
+def right(angle: Number) -> Number:
     """A right angle, or several, for what is one to the digits of the file: 1.57079632679."""
     whole = round(angle / (math.pi / 2)) * (math.pi / 2)
     return whole if 0 < abs(angle - whole) < 5e-12 else angle
@@ -122,7 +122,7 @@ def couple(builder: Builder, joints: list[ReadJoint], faults: Faults) -> None:
     kinds = {joint.name: joint.kind for joint in joints}
     mimics = {joint.name: inside for joint in joints if (inside := joint.element.first("mimic")) is not None}
     follows = {name: inside.get("joint") or "" for name, inside in mimics.items()}
-    ringed = _note_rings(follows, builder)
+    ringed = note_rings(follows, builder)
     for name, inside in mimics.items():
         what, of = f"Joint {name!r}: mimic", follows[name]
         ratio = number(inside, "multiplier", f"{what} multiplier", faults, 1)
@@ -135,7 +135,7 @@ def couple(builder: Builder, joints: list[ReadJoint], faults: Faults) -> None:
             builder.coupling(name, of, ratio, offset)
 
 
-def _note_rings(follows: dict[str, str], builder: Builder) -> set[str]:
+def note_rings(follows: dict[str, str], builder: Builder) -> set[str]:
     """Note joints that follow themselves or each other; returns them."""
     ringed: set[str] = set()
     seen: set[str] = set()

@@ -80,7 +80,7 @@ def _check_attributes(element: Element, what: str, unknown: Unknown) -> list[str
         return []
     missing = tuple(key for key in known if key not in element.attributes)
     extra = [key for key in element.attributes if key not in known]
-    wrong = {key for key in extra if _alike(key, missing)}
+    wrong = {key for key in extra if alike(key, missing)}
     unknown.check(element, known, named, wrong)
     return [key[:40] for key in extra if key not in wrong and ":" not in key]
 
@@ -89,10 +89,10 @@ def _misspelt(tag: str, parent: str, inside: tuple[str, ...], present: Counter[s
     """The remedy for an element that is meant to be another one or is elsewhere, None if it is neither."""
     if tag in ("mass", "inertia") and parent == "link":
         return "Put it into <inertial>."
-    meant = _alike(tag, tuple(name for name in inside if not present[name] or parent == "robot"))
+    meant = alike(tag, tuple(name for name in inside if not present[name] or parent == "robot"))
     return f"Did you mean <{meant}>?" if meant else None
 
 
 @lru_cache(maxsize=1024)
-def _alike(name: str, names: tuple[str, ...]) -> str:
+def alike(name: str, names: tuple[str, ...]) -> str:
     return next(iter(get_close_matches(name[:60].lower(), names, 1, _ALIKE)), "")

@@ -105,6 +105,7 @@ class _Tree:
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
+        self.parser.buffer_size = 1 << 20  # long lists of numbers come in few pieces
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.write

@@ -12,7 +12,7 @@ the link, their composite mass our composite inertia.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from polhode.graph import LDL, Expr, Matrix, as_expr, cross, matrix, mirrored, op_counts, solve, vector, zeros
@@ -27,7 +27,7 @@ from polhode.spatial.vectors import combine
 
 from .denoc_elements import convective_matrix
 from .passive import passive
-from .terms import Terms
+from .terms import InverseSlopes, Terms
 
 SHORT = 40  # speeds; up to here both ways to the accelerations are counted
 
@@ -44,7 +44,14 @@ def terms(kin: Kinematics) -> Terms:
         convective=partial(_convective, kin, light),
         inverse=partial(inverse_dynamics, light),
         forward=partial(forward_dynamics, light),
+        slopes=partial(_slopes, light),
     )
+
+
+def _slopes(light: Kinematics, udot: Matrix) -> InverseSlopes | None:
+    from .denoc_slopes import inverse_slopes
+
+    return inverse_slopes(light, udot)
 
 
 def _velocity(kin: Kinematics) -> Matrix:
@@ -77,14 +84,50 @@ def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Mat
 
     Returns (nu,).  Reference: [SahaGoel, eq. 4, 9, 11], written for the origins of the links.
     """
+    found = outward(kin, udot, gravity)
+    fields, tau = found.fields, [*found.modal]
+    # inward: wrenches
+    for k in reversed(range(len(kin.links))):
+        link = kin.links[k]
+        for i, h in enumerate(link.H):
+            own = h.dot(fields[k]) + link.armature[i] * udot[link.at[i]] + driven(link, i)
+            tau[link.at[i]] = tau[link.at[i]] + own
+        if link.parent >= 0:
+            fields[link.parent] = fields[link.parent] + link.X @ fields[k]
+    return vector(tau)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The motion of every link in its own frame, and the wrench that it needs alone.
+
+    w, w_dot : angular velocity and acceleration
+    S        : skew(w_dot) + skew(w)^2
+    a        : acceleration of the origin, less that of free fall
+    carried  : the same acceleration of the point of its parent that is there
+    fields   : of each link, about its origin
+    modal    : forces on the modes of bodies that deform, (nu,)
+    """
+
+    w: list[Matrix]
+    w_dot: list[Matrix]
+    S: list[Matrix]
+    a: list[Matrix]
+    carried: list[Matrix]
+    fields: list[Wrench]
+    modal: list[Expr]
+
+
+def outward(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Moved:
+    """The motion of every link, outward."""
     w: list[Matrix] = []
     w_dot: list[Matrix] = []
     S: list[Matrix] = []
     a: list[Matrix] = []
+    carried_a: list[Matrix] = []
     fields: list[Wrench] = []
-    tau: list[Expr] = [as_expr(0)] * len(kin.u)
+    modal: list[Expr] = [as_expr(0)] * len(kin.u)
     fall = -kin.model.gravity if gravity else zeros(3)
-    # outward: motion
     for link in kin.links:
         R, p = link.X.R, link.X.p
         own, own_rate = link.motion, combine(link.H, [udot[i] for i in link.at])
@@ -98,22 +141,15 @@ def inverse_dynamics(kin: Kinematics, udot: Matrix, gravity: bool = True) -> Mat
         S.append(_spin(w[-1], w_dot[-1]))
         slide = own.v
         drift = cross(turned * 2 + own.w, slide) + own_rate.v + link.bend.v
-        a.append(R.T @ moved + drift)
+        carried_a.append(R.T @ moved)
+        a.append(carried_a[-1] + drift)
         fields.append(_needed(link, w[-1], w_dot[-1], S[-1], a[-1]))
         if link.modes is not None:
             motion = w[-1], S[-1], a[-1], link.modes.rates, [udot[i] for i in link.modes.at]
             fields[-1] = fields[-1] + link.modes.body.needed(*motion)
             for place, force in zip(link.modes.at, link.modes.body.modal(*motion), strict=True):
-                tau[place] = tau[place] + force
-    # inward: wrenches
-    for k in reversed(range(len(kin.links))):
-        link = kin.links[k]
-        for i, h in enumerate(link.H):
-            own = h.dot(fields[k]) + link.armature[i] * udot[link.at[i]] + _driven(link, i)
-            tau[link.at[i]] = tau[link.at[i]] + own
-        if link.parent >= 0:
-            fields[link.parent] = fields[link.parent] + link.X @ fields[k]
-    return vector(tau)
+                modal[place] = modal[place] + force
+    return Moved(w=w, w_dot=w_dot, S=S, a=a, carried=carried_a, fields=fields, modal=modal)
 
 
 def _spin(w: Matrix, w_dot: Matrix) -> Matrix:
@@ -145,7 +181,7 @@ def _needed(link: Link, w: Matrix, w_dot: Matrix, S: Matrix, a: Matrix) -> Wrenc
     return Wrench(vector(moments) + cross(body.h, a), a * body.m + S @ body.h)
 
 
-def _driven(link: Link, i: int) -> Expr:
+def driven(link: Link, i: int) -> Expr:
     """Gyroscopic force of armatures on speeds whose axes do not commute: -sum u_j c_ji^l a_l u_l."""
     total = as_expr(0)
     for u, c in zip(link.speeds, link.part.structure, strict=False):

@@ -10,6 +10,14 @@ from polhode.graph import Matrix
 from polhode.kinematics import Motion
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InverseSlopes:
+    """d(M udot + c) by small changes of q, and by u: (nu, nx) and (nu, nu)."""
+
+    q: Matrix
+    u: Matrix
+
+
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """The terms of M udot + velocity + gravity = forces + tau, each made when asked for.
@@ -23,6 +31,8 @@ class Terms:
     inverse    : where there is a recursion, M udot + velocity + gravity for a given udot
     forward    : where there is one, the udot for given generalised forces; a second argument, (nu,), is inertia
                  beside the armatures
+    slopes     : where there are closed forms, the slopes of `inverse` for a given udot by small changes of q and by u;
+                 None for machines that they do not hold for
     limbs      : of "quasicoordinate", which the machine was divided into
     """
 
@@ -34,6 +44,7 @@ class Terms:
     convective: Callable[[], Matrix]
     inverse: Callable[[Matrix], Matrix] | None = None
     forward: Callable[..., Matrix] | None = None
+    slopes: Callable[[Matrix], InverseSlopes | None] | None = None
     limbs: tuple[Any, ...] | None = None
 
 

@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
 from polhode.graph import symbol, vector
 from polhode.model import Model
 from polhode.model.drives import CONTROL
@@ -25,9 +23,10 @@ from polhode.model.errors import closest
 from polhode.model.forces import MarkerWrench
 
 from .coupler import carriers
-from .realtime import Realtime
+from .loop import Realtime
 from .sample import NOTHING, Sample, limited
 from .serving import Serving
+from .turning import quaternion
 
 KEYS = ("tx", "ty", "tz", "fx", "fy", "fz")
 
@@ -88,8 +87,11 @@ class AdmittanceLink(Serving):
         self.admittance, self.device, self.wrench = admittance, device, NOTHING
         dyn = rt.dynamics
         self._pose, self._velocity = dyn.pose(admittance.marker), dyn.velocity(admittance.marker)
-        given = rt._begin["p"]
-        self._p = {} if given is None else {"p": given}
+        rt.links.append(self)
+
+    @property
+    def marker(self) -> str:
+        return self.admittance.marker
 
     def tick(self) -> None:
         """Read the force, take a step of the machine that is paused, and move the device to where it is then."""
@@ -103,7 +105,10 @@ class AdmittanceLink(Serving):
 
     def _rest(self) -> None:
         self.wrench = NOTHING
-        self.rt.tau = dict.fromkeys(self.admittance.controls, 0.0)
+        self.rt.tau = self._released()
+
+    def _released(self) -> dict[str, float]:
+        return dict.fromkeys(self.admittance.controls, 0.0)
 
     def _take(self) -> None:
         found = self.device.read_wrench()
@@ -119,13 +124,3 @@ class AdmittanceLink(Serving):
         x, y, z = X[:3, 3].tolist()
         w, i, j, k = quaternion(X[:3, :3]).tolist()
         self.device.move(Sample(t=s.t, position=(x, y, z), rotation=(w, i, j, k), twist=tuple(V.tolist())))
-
-
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """(w, x, y, z) of a rotation: the eigenvector of [Bar-Itzhack 2000], which no angle makes worse."""
-    a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    K = np.empty((4, 4))
-    K[0] = K[:, 0] = np.trace(R), a, b, c
-    K[1:, 1:] = R + R.T - np.trace(R) * np.eye(3)
-    found = np.linalg.eigh(K)[1][:, -1]
-    return found if found[0] >= 0 else -found

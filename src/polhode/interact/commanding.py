@@ -3,7 +3,8 @@
 Who commands writes what is wanted of each constraint into a slot of a ring and then moves `head`; the loop takes it,
 calls the kernel that resolves impulses and finds the mode, and moves `tail`. What cannot be is undone: all that a
 switch changes is kept aside before, and brought back. Nothing is made, and a tick does at most BURST of them, so that
-its cost has a bound.
+its cost has a bound. Switches that wait for something (`when=`) are the same: where guards pass 0 in a step, what their
+switches want stands in a table; so does what those by time want, in the order in which they are due.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from polhode.kernels.events import AT_ONCE
 from polhode.kernels.machine import OK
-from polhode.kernels.mode import COMMAND, UNILATERAL
+from polhode.kernels.mode import COMMAND, GUARD, UNILATERAL
 from polhode.kernels.stepping import Run
 
 from .writing import DOUBLE, I64, Writer, words
@@ -32,8 +34,12 @@ FIELDS = (
     "queue", "results", "head", "tail",
     "groups", "rows", "wanted", "wishes", "engaged", "group", "kind", "mode", "crossed", "crosses",
     "phi", "psi", "reach2",
+    "impulse", "impulses", "whole",  # of each row: that of the last step or event; all of them added up; see `add_up`
     "cause", "event", "ahead",  # addresses of words of the record of the mode
     "saved", "saves",  # what a switch changes: address, words, and where they are kept
+    # of each guard, see `commands.Waiting`; bits of truth tables, and the words at which those of each begin
+    "guards", "table", "first", "size", "truth", "truths", "sign", "guard", "guard_rate",
+    "times", "plan", "dues", "past",  # of switches by time: when, what they want, how many there are and were done
     "events", "many", "wide",  # the ring of what happened, how many there were, and words of each
 )  # fmt: skip
 Board = words("Board", FIELDS)
@@ -41,16 +47,26 @@ Board = words("Board", FIELDS)
 _CALL = ir.FunctionType(I64, [I64])
 
 
-def define(module: ir.Module) -> tuple[ir.Function, ir.Function]:
-    """Add `commands(board, tick)` and `note(board, tick)` to a module."""
+def define(module: ir.Module) -> dict[str, ir.Function]:
+    """Add `commands(board, tick)`, `passed(board, tick)`, `timed(board, tick)` and `note(board, tick)` to a module."""
     note = _note(module)
-    return _commands(module, note), note
+    return {
+        "commands": _commands(module, note), "passed": _passed(module, note), "timed": _timed(module, note),
+        "note": note,
+    }  # fmt: skip
 
 
 def _begun(module: ir.Module, name: str) -> tuple[ir.Function, Writer, Any]:
     function = ir.Function(module, ir.FunctionType(I64, [I64.as_pointer(), I64]), name)
     w = Writer(ir.IRBuilder(function.append_basic_block("start")), function.args[0], FIELDS)
     return function, w, function.args[1]
+
+
+def add_up(w: Writer) -> None:
+    """Add the impulses of a step, or of a switch, to those of all steps before."""
+    b, impulse, impulses = w.b, w.array("impulse", DOUBLE), w.array("impulses", DOUBLE)
+    with w.each(w.get("rows")) as i:
+        w.set(impulses, i, b.fadd(w.item(impulses, i), w.item(impulse, i)))
 
 
 def _note(module: ir.Module) -> ir.Function:
@@ -87,7 +103,9 @@ def _commands(module: ir.Module, note: ir.Function) -> ir.Function:
         for k, value in enumerate((I64(IDLE), I64(0), I64(0), tick, time)):
             w.set(result, I64(k), value)
         with b.if_then(w.is_set(b.load(change))):
-            _resolve(w, result, note, tick)
+            _keep(w)
+            w.fill(w.array("crossed"), I64(0), w.get("crosses"))
+            _resolve(w, result, COMMAND, note, tick)
         w.show("tail", b.add(tail, I64(1)))
     b.branch(leave)
     b.position_at_end(leave)
@@ -111,13 +129,123 @@ def _ask(w: Writer, asked: Any, change: Any) -> None:
         b.store(b.select(news, I64(1), b.load(change)), change)
 
 
-def _resolve(w: Writer, result: Any, note: ir.Function, tick: Any) -> None:
+def _passed(module: ir.Module, note: ir.Function) -> ir.Function:
+    """Do what the switches want whose guards passed 0; 1 where it was done, 0 where all is as before."""
+    function, w, tick = _begun(module, "passed")
+    b = w.b
+    result, any_true = b.alloca(I64, len(RESULT)), b.alloca(I64)
+    b.store(I64(0), any_true)
+    leave, go = b.append_basic_block("leave"), b.append_basic_block("go")
+    b.cbranch(w.is_zero(w.get("guards")), leave, go)
+    b.position_at_end(go)
+    _keep(w)
+    crossed, rows = w.array("crossed"), w.get("rows")
+    passing, guards = b.gep(crossed, [rows]), w.get("guards")
+    w.fill(b.gep(passing, [guards]), I64(0), b.sub(w.get("crosses"), b.add(rows, guards)))  # gaps, seen again
+    wanted, wishes, groups = w.array("wanted"), w.array("wishes"), w.get("groups")
+    w.fill(wishes, I64(0), groups)
+    with w.each(guards) as k, b.if_then(w.is_set(w.item(passing, k))), b.if_then(_comes_true(w, k, passing)):
+        b.store(I64(1), any_true)
+        asked = b.gep(w.array("table"), [b.mul(k, groups)])
+        with w.each(groups) as g:
+            wish = w.item(asked, g)
+            w.set(wishes, g, b.select(w.is_set(wish), wish, w.item(wishes, g)))
+    with b.if_else(w.is_set(b.load(any_true))) as (some, none):
+        with some:
+            w.copy(wanted, wishes, groups)
+            _resolve(w, result, GUARD, note, tick)
+            b.store(b.select(b.icmp_signed("==", b.load(result), I64(OK)), I64(1), I64(0)), any_true)
+        with none:  # comparisons of conditions that are not true for all that
+            sign = w.array("sign")
+            with w.each(guards) as k, b.if_then(w.is_set(w.item(passing, k))):
+                w.set(sign, k, b.neg(w.item(sign, k)))
+            b.store(I64(1), any_true)
+    b.ret(b.load(any_true))
+    b.position_at_end(leave)
+    b.ret(I64(0))
+    return function
+
+
+def _timed(module: ir.Module, note: ir.Function) -> ir.Function:
+    """Do what switches want that are due by now, as one event; 0 where it cannot be, and all is as before."""
+    function, w, tick = _begun(module, "timed")
+    b = w.b
+    result, many = b.alloca(I64, len(RESULT)), b.alloca(I64)
+    t = b.load(w.field("run", TIME_AT, DOUBLE))
+    times, past = w.array("times", DOUBLE), w.get("past")
+    leave, left, due, go = (b.append_basic_block(name) for name in ("leave", "left", "due", "go"))
+    b.cbranch(b.icmp_signed("<", past, w.get("dues")), left, leave)
+    b.position_at_end(left)
+    b.cbranch(b.fcmp_ordered(">=", t, w.item(times, past)), due, leave)
+    b.position_at_end(due)
+    wishes, groups = w.array("wishes"), w.get("groups")
+    w.fill(wishes, I64(0), groups)
+    b.store(past, many)
+    b.branch(go)
+    b.position_at_end(go)
+    asked = b.gep(w.array("plan"), [b.mul(b.load(many), groups)])
+    with w.each(groups) as g:  # of what several say of one constraint, the last
+        wish = w.item(asked, g)
+        w.set(wishes, g, b.select(w.is_set(wish), wish, w.item(wishes, g)))
+    b.store(b.add(b.load(many), I64(1)), many)
+    more, some, all_ = (b.append_basic_block(name) for name in ("more", "some", "all"))
+    b.cbranch(b.icmp_signed("<", b.load(many), w.get("dues")), more, all_)
+    b.position_at_end(more)
+    b.cbranch(b.fcmp_ordered(">=", t, w.item(times, b.load(many))), some, all_)
+    b.position_at_end(some)
+    b.branch(go)
+    b.position_at_end(all_)
+    _keep(w)
+    w.fill(w.array("crossed"), I64(0), w.get("crosses"))
+    w.copy(w.array("wanted"), wishes, groups)
+    _resolve(w, result, COMMAND, note, tick)
+    done = b.icmp_signed("==", b.load(result), I64(OK))
+    w.put("past", b.select(done, b.load(many), past))
+    b.ret(b.select(done, I64(1), I64(0)))
+    b.position_at_end(leave)
+    b.ret(I64(1))
+    return function
+
+
+def _comes_true(w: Writer, k: Any, passing: Any) -> Any:
+    """Whether the condition of a guard becomes true as guards pass 0; its truth has a bit for all that may hold."""
+    b = w.b
+    with b.goto_entry_block():  # once, not for each guard
+        before, after = b.alloca(I64), b.alloca(I64)
+    b.store(I64(0), before)
+    b.store(I64(0), after)
+    first = w.item(w.array("first"), k)
+    t = b.load(w.field("run", TIME_AT, DOUBLE))
+    size = b.select(b.fcmp_ordered("<", t, DOUBLE(0.0)), b.fneg(t), t)
+    ahead = b.fmul(DOUBLE(AT_ONCE), b.select(b.fcmp_ordered(">", size, DOUBLE(1.0)), size, DOUBLE(1.0)))
+    with w.each(w.item(w.array("size"), k)) as j:
+        i = b.add(first, j)
+        value = b.fadd(w.item(w.array("guard", DOUBLE), i), b.fmul(ahead, w.item(w.array("guard_rate", DOUBLE), i)))
+        was = b.icmp_signed(">", w.item(w.array("sign"), i), I64(0))
+        stays = b.icmp_signed("==", w.item(w.array("sign"), i), I64(0))
+        above, at_least = b.fcmp_ordered(">", value, DOUBLE(0.0)), b.fcmp_ordered(">=", value, DOUBLE(0.0))
+        true = b.or_(b.and_(was, at_least), b.and_(stays, above))
+        passes = w.is_set(w.item(passing, i))
+        bit = b.shl(I64(1), j)
+        for place, holds in ((before, b.and_(true, b.not_(passes))), (after, b.or_(true, passes))):
+            b.store(b.or_(b.load(place), b.select(holds, bit, I64(0))), place)
+    truth = b.gep(w.array("truths"), [w.item(w.array("truth"), k)])
+    then, now = (_bit(w, truth, b.load(place)) for place in (before, after))
+    return b.and_(w.is_set(now), w.is_zero(then))
+
+
+def _bit(w: Writer, row: Any, which: Any) -> Any:
+    """One bit of many, in words of 64."""
+    b = w.b
+    word = w.item(row, b.lshr(which, I64(6)))
+    return b.and_(b.lshr(word, b.and_(which, I64(63))), I64(1))
+
+
+def _resolve(w: Writer, result: Any, cause: int, note: ir.Function, tick: Any) -> None:
     """Have what is wanted happen, and write it down; or bring everything back, and say why it cannot be."""
     b = w.b
     status, row = b.gep(result, [I64(0)]), b.gep(result, [I64(1)])
-    _keep(w)
-    w.fill(w.array("crossed"), I64(0), w.get("crosses"))
-    b.store(I64(COMMAND), w.array("cause"))
+    b.store(I64(cause), w.array("cause"))
     b.store(w.called("resolve", _CALL, w.get("resolve_words")), status)
     b.store(b.load(w.array("event")), row)
     with b.if_then(b.icmp_signed("==", b.load(status), I64(OK))):
@@ -126,6 +254,7 @@ def _resolve(w: Writer, result: Any, note: ir.Function, tick: Any) -> None:
         with went:
             for field, kind, value in (("rated", I64, I64(0)), ("tries", I64, I64(0)), ("error", DOUBLE, DOUBLE(0.0))):
                 b.store(value, w.field("run", getattr(Run, field).offset, kind))
+            add_up(w)
             b.call(note, [w.block, tick])
         with failed:
             which = b.load(row)  # of a guard, it may be beyond the rows

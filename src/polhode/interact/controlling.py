@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .realtime import Realtime
+    from .loop import Realtime
 
 
 class Controller:
@@ -16,6 +16,7 @@ class Controller:
 
     def __init__(self, machine: Realtime, function: Callable[..., Any], rate: float) -> None:
         self.machine, self.function, self.period = machine, function, 1 / rate
+        self.failed = False
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.run, name="polhode controller", daemon=True)
         self.thread.start()
@@ -27,6 +28,7 @@ class Controller:
             try:
                 self.machine.tau = self.function(state.t, state.q, state.u)
             except Exception as error:
+                self.failed = True
                 self.machine.failure = f"The controller raised {type(error).__name__} at t = {state.t:.6g} s: {error}"
                 self.machine.pause()
                 return

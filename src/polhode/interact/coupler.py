@@ -118,6 +118,10 @@ def coupler(
     >>> held.controls
     ('hand_x', 'hand_y', 'hand_z', 'hand_vx', 'hand_vy', 'hand_vz', 'hand_grip')
     """
+    if not isinstance(model, Model):
+        known = {"Dynamics": "its model: dynamics.equations.model", "Builder": "what it builds: build.build()"}
+        remedy = f" Give {known[type(model).__name__]}." if type(model).__name__ in known else ""
+        raise TypeError(f"coupler takes a Model, found {type(model).__name__}.{remedy}")
     numbers = {"stiffness": stiffness, "damping": damping, "turning_stiffness": turning_stiffness,
                "turning_damping": turning_damping}  # fmt: skip
     for key, value in numbers.items():

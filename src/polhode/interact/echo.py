@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(argv)
     try:
         device = Udp(asked.port, asked.host, most_force=asked.most)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         parser.exit(2, f"{error}\n")
     with device:
         host, port = device.address

@@ -7,9 +7,10 @@ import numpy as np
 from polhode.equations import Dynamics
 
 from .at_state import AtState
-from .realtime import State
+from .loop import State
 
 PULL = 20.0  # rad/s, of what is pulled on its spring: well below the rate at which forces are computed
+FORBIDDEN = 1e-12  # of the largest mobility: what has less cannot be moved, and is not pulled
 HEAVIEST = 50.0  # by how much a direction may be heavier than the lightest one, and be pulled as fast
 
 
@@ -20,16 +21,18 @@ class Hand:
     tau = J^T F
 
     m is that of the tree, without constraints: what is held is heavier, and moves less. Directions more than HEAVIEST
-    times heavier than the lightest one, such as those that a joint forbids, are pulled as if they were that heavy.
+    times heavier than the lightest one, are pulled as if they were that heavy, and those that joints forbid not at all.
     On a body that deforms, the force acts on its frame, and not on the shapes.
 
     body   : its name
     point  : (3,), in the body
     target : (3,), where the hand is, in the world
+    force  : (3,), with which it pulled last, N
     """
 
     def __init__(self, body: str, point: np.ndarray, where: AtState, mass: AtState) -> None:
         self.body, self.point, self.target = body, point, np.zeros(3)
+        self.force = np.zeros(3)
         self._where, self._mass = where, mass
 
     def hold(self, state: State) -> None:
@@ -45,10 +48,13 @@ class Hand:
         J = J[3:] + np.cross(J[:3].T, arm).T  # of the point: v + w x r
         mobility, axes = np.linalg.eigh(J @ np.linalg.solve(M, J.T))
         if mobility[-1] <= 0:
+            self.force = np.zeros(3)
             return np.zeros(len(state.u))
         weight = 1 / np.maximum(mobility, mobility[-1] / HEAVIEST)
         wish = PULL**2 * (self.target - (arm + X[:3, 3])) - 2 * PULL * (J @ state.u)
-        found: np.ndarray = J.T @ (axes @ (weight * (axes.T @ wish)))
+        free = mobility > FORBIDDEN * mobility[-1]
+        self.force = axes @ (free * weight * (axes.T @ wish))
+        found: np.ndarray = J.T @ self.force
         return found
 
 
@@ -59,6 +65,11 @@ class Hands:
         self._dynamics, self._p = dynamics, p
         self._mass = AtState(dynamics, p, [dynamics.equations.M])
         self._where: dict[str, AtState] = {}
+
+    def mass(self, state: State) -> np.ndarray:
+        """The mass matrix, (nu, nu)."""
+        (M,) = self._mass(state)
+        return M
 
     def take(self, body: str, point: np.ndarray, state: State) -> Hand:
         """Take hold of a point of a body, given in the body."""

@@ -11,14 +11,21 @@ MOST = 1e9  # no number of a message is larger
 
 # what can be done, with what has to be said for it
 ACTIONS: dict[str, dict[str, str]] = {
-    **{action: {} for action in ("play", "pause", "step", "reset", "drop")},
+    **{action: {} for action in ("play", "pause", "step", "reset", "drop", "equations", "count")},
     "speed": {"value": "number"},
     "input": {"name": "text", "value": "number"},
+    "parameter": {"name": "text", "value": "number"},
+    "watch": {"names": "names"},
+    "show": {"names": "names"},
     "engage": {"name": "text"},
     "release": {"name": "text"},
     "grab": {"frame": "place", "point": "point"},
     "drag": {"point": "point"},
+    "push": {"point": "point", "grip": "switch"},
 }
+# what may be said besides: which of the hands of a page it is, the first unless another is named
+BESIDES: dict[str, dict[str, str]] = {action: {"hand": "hand"} for action in ("grab", "drag", "drop")}
+HANDS = 10  # of a page, at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +37,9 @@ class Message:
     value: float = 0.0
     frame: int = 0
     point: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
+    hand: int = 0
+    grip: bool = False
 
 
 def read(text: str | bytes) -> Message:
@@ -49,11 +59,12 @@ def read(text: str | bytes) -> Message:
     action = found.pop("do", None)
     if not isinstance(action, str) or action not in ACTIONS:
         raise ValueError(f"Message: 'do' is {_short(action)}, expected one of {', '.join(ACTIONS)}.")
-    fields = ACTIONS[action]
-    if found.keys() != fields.keys():
+    fields, besides = ACTIONS[action], BESIDES.get(action, {})
+    if found.keys() - besides.keys() != fields.keys():
         wanted = ", ".join(fields) or "nothing else"
         raise ValueError(f"Message {action!r}: expected {wanted}, found {_short(', '.join(found) or 'nothing')}.")
-    return Message(action=action, **{key: _checked(action, key, kind, found[key]) for key, kind in fields.items()})
+    kinds = fields | {key: kind for key, kind in besides.items() if key in found}
+    return Message(action=action, **{key: _checked(action, key, kind, found[key]) for key, kind in kinds.items()})
 
 
 def _checked(action: str, key: str, kind: str, value: Any) -> Any:
@@ -63,10 +74,17 @@ def _checked(action: str, key: str, kind: str, value: Any) -> Any:
         return float(value)
     if kind == "place" and isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 20:
         return value
+    if kind == "hand" and isinstance(value, int) and not isinstance(value, bool) and 0 <= value < HANDS:
+        return value
+    if kind == "switch" and isinstance(value, bool):
+        return value
     if kind == "point" and isinstance(value, list) and len(value) == 3 and all(map(_is_number, value)):
         return tuple(map(float, value))
+    if kind == "names" and isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return tuple(value)
     expected = {"text": "text", "number": f"a number within {MOST:g}", "place": "the place of a frame, 0 or more",
-                "point": f"three numbers within {MOST:g}"}  # fmt: skip
+                "point": f"three numbers within {MOST:g}", "names": "a list of names",
+                "hand": f"a hand, 0 to {HANDS - 1}", "switch": "true or false"}  # fmt: skip
     raise ValueError(f"Message {action!r}: {key!r} is {_short(value)}, expected {expected[kind]}.")
 
 

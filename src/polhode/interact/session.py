@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ ROWS = 20_000  # ticks of a log, before the other one is used
 class Session:
     """What went into a run: where it began, inputs where they changed, and commands with the tick they came before.
 
-    begin  : arguments of the simulation that it began with
-    ticks  : how many there were
-    at     : (k,), ticks before which inputs changed; inputs : (k, n), forces, controls and parameters from there on
+    begin    : arguments of the simulation that it began with
+    ticks    : how many there were
+    at       : (k,), ticks before which inputs changed; inputs : (k, n), forces, controls and parameters from there on
+    commands : those that were tried, with the tick that each came before
+    model    : what tells its model from others, see `fingerprint`
     """
 
     begin: dict[str, Any]
@@ -27,6 +30,20 @@ class Session:
     at: np.ndarray
     inputs: np.ndarray
     commands: tuple[tuple[int, Command], ...]
+    model: str = ""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file of arrays, NAME.npz, without pickles."""
+        from .keeping import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Session:
+        """Read what `save` wrote."""
+        from .keeping import load
+
+        return load(path)
 
 
 class Log:

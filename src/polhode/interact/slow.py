@@ -11,12 +11,14 @@ import numpy as np
 
 from polhode.simulate.asked import is_number
 
-from .sample import Device, Sample, limited
+from .sample import NOTHING, Device, Sample, limited
+from .turning import between
 
 
 class Pushed:
-    """A device whose samples are given by a call from any thread, as those of a mouse; `shown` is what it was shown.
+    """A device whose samples are given by a call from any thread, as those of a mouse.
 
+    shown   : [torque, force] to show; nothing where none came for `timeout`, or no sample did
     timeout : s, after which a sample is stale
     clock   : s, to measure silence by
     """
@@ -28,7 +30,12 @@ class Pushed:
         self.timeout, self.most_force, self.most_torque, self.damping = timeout, most_force, most_torque, damping
         self._clock = clock
         self._last: tuple[float, Sample | None] = (-inf, None)  # replaced as a whole: who reads has one or the other
-        self.shown: tuple[float, ...] = (0.0,) * 6
+        self._wrench: tuple[float, tuple[float, ...]] = (-inf, NOTHING)  # when it came, and what
+
+    @property
+    def shown(self) -> tuple[float, ...]:
+        came, wrench = self._wrench
+        return NOTHING if self.stale or self._clock() - came > self.timeout else wrench
 
     def push(self, sample: Sample) -> None:
         """Give a sample; one with what is not a number is left aside."""
@@ -42,8 +49,12 @@ class Pushed:
     def read(self) -> Sample | None:
         return self._last[1]
 
+    def close(self) -> None:
+        """It goes silent."""
+        self._last = (-inf, None)
+
     def write(self, wrench: tuple[float, ...]) -> None:
-        self.shown = limited(wrench, self.most_force, self.most_torque)
+        self._wrench = (self._clock(), limited(wrench, self.most_force, self.most_torque))
 
 
 class Smoothed:
@@ -75,6 +86,10 @@ class Smoothed:
     def write(self, wrench: tuple[float, ...]) -> None:
         self.device.write(wrench)
 
+    def close(self) -> None:
+        if close := getattr(self.device, "close", None):
+            close()
+
     def read(self) -> Sample | None:
         """Where the glide is, a period after the last reading."""
         new = self.device.read()
@@ -99,14 +114,7 @@ class Smoothed:
         before, to = np.array(now.rotation), np.array(aim.rotation)
         turned = before + (to if before @ to >= 0 else -to) * share - before * share
         turned /= np.linalg.norm(turned)
-        w = _turning(before, turned) / self.period
+        w = between(before, turned) / self.period
         x, v = (np.array(now.position) + step).tolist(), (step / self.period).tolist()
         return Sample(t=aim.t, position=(x[0], x[1], x[2]), rotation=tuple(turned.tolist()), buttons=aim.buttons,
                       twist=(*w.tolist(), *v))  # fmt: skip
-
-
-def _turning(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The rotation vector from a quaternion to another nearby, in the world: 2 theta/2 of b a*."""
-    w, v = b @ a, a[0] * b[1:] - b[0] * a[1:] - np.cross(b[1:], a[1:])
-    size = float(np.linalg.norm(v))
-    return v * (2 * np.arctan2(size, w) / size) if size > 0 else np.zeros(3)

@@ -46,9 +46,10 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
-from polhode.simulate.asked import is_number
+from polhode.simulate.asked import is_number, movable
 
 LEAST = 0.5  # of D: a coupler that is felt twice as stiff as it is said to be
+ROUNDED = 1e-3  # of a device's friction, which nobody knows better: numbers rounded to four digits are no fault
 
 
 class CouplerWarning(UserWarning):
@@ -71,11 +72,28 @@ def effective_mass(dynamics: Dynamics, marker: str, q: Any, **given: Any) -> tup
     1 / (the largest eigenvalue of J M^-1 J^T), of the angular and of the linear part of J; inf where it cannot move.
     Constraints that hold only make it more.
     """
+    movable(dynamics, "effective_mass")
     M, J = dynamics.mass_matrix(q, **given), dynamics.jacobian(marker)(q, **given)
     mobility = J @ np.linalg.solve(M, J.T)
     most = [float(np.linalg.eigvalsh(part)[-1]) for part in (mobility[:3, :3], mobility[3:, 3:])]
-    turning, moving = (1 / x if x > 1e-12 * max(most) else inf for x in most)
+    turning, moving = (1 / x if x > 1e-24 * max(most) else inf for x in most)
     return turning, moving
+
+
+def load(
+    moving: tuple[float, float], turning: tuple[float, float], dynamics: Dynamics, marker: str, rate: float, q: Any,
+    **given: Any,
+) -> float:  # fmt: skip
+    """The largest eigenvalue of (K T^2 + 2 B T) J M^-1 J^T / 4, of springs that move and turn a marker at once.
+
+    Below 1 a step makes no energy: D > 0 in all directions, and where pushing turns, the two add up.
+
+    moving, turning : stiffness and damping of each
+    """
+    M, J = dynamics.mass_matrix(q, **given), dynamics.jacobian(marker)(q, **given)
+    pushes = np.repeat([K / rate**2 + 2 * B / rate for K, B in (turning, moving)], 3) / 4
+    root = np.sqrt(pushes)[:, None] * J
+    return float(np.linalg.eigvalsh(root @ np.linalg.solve(M, root.T))[-1])
 
 
 def margin(stiffness: float, damping: float, mass: float, rate: float) -> float:
@@ -105,6 +123,7 @@ def suggest(
     device_damping : friction b of the device, N s/m; None for a device that shows no force, as a mouse
     turns          : whether the coupler also turns the marker: both then share what the machine allows
     """
+    movable(dynamics, "suggest")
     if not is_number(rate) or not 0 < rate < inf:
         raise ValueError(f"suggest: rate is {rate!r:.40}, expected ticks a second.")
     for key, b in {"device_damping": device_damping, "turning_device_damping": turning_device_damping}.items():
@@ -143,8 +162,26 @@ def warn_if_active(
         T = 1 / rate
         bound = f"(K T^2 + 2 B T) / 4 m is {(stiffness * T**2 + 2 * damping * T) / (4 * mass):.4g}, expected below 1"
         why = f"with {mass:.4g} {weighs} at the marker {bound}"
-    elif device_damping is not None and device_damping < needed * (1 - 1e-9):
+    elif device_damping is not None and device_damping < needed * (1 - ROUNDED):
         why = f"the device needs friction of {needed:.4g} {rubs}, and has {device_damping:.4g}"
     else:
         return
     warnings.warn(f"{said}: {why}, so it may make energy. {remedy}", CouplerWarning, stacklevel=4)
+
+
+def warn_if_active_together(
+    moving: tuple[float, float], turning: tuple[float, float], dynamics: Dynamics, marker: str, rate: float, q: Any,
+    **given: Any,
+) -> None:  # fmt: skip
+    """Warn where springs that move and turn a marker may make energy together, though neither would alone."""
+    nothing = (0.0, 0.0)
+    alone = max(load(moving, nothing, dynamics, marker, rate, q, **given),
+                load(nothing, turning, dynamics, marker, rate, q, **given))  # fmt: skip
+    found = load(moving, turning, dynamics, marker, rate, q, **given)
+    if found >= 1 > alone:
+        said = (
+            f"The coupler moves and turns {marker!r} at once: (K T^2 + 2 B T) J M^-1 J^T / 4 is {found:.4g}, expected "
+            f"below 1, so it may make energy, though neither would alone. Take all of it {1.01 * found:.3g} times "
+            "smaller, as suggest(turns=True) does, or a higher rate."
+        )
+        warnings.warn(said, CouplerWarning, stacklevel=4)

@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from polhode.compile import cache
 from polhode.compile.native import Loaded, host, object_code
-from polhode.kernels.mode import STEPPED
+from polhode.kernels.mode import GUARD, STEPPED
 from polhode.kernels.stepping import DONE, EVENT, MORE, Run
 
 from . import commanding
@@ -38,8 +38,8 @@ FIELDS = (
     "patience", "silent", "rest", "stale",  # ticks without new forces, until those at rest act; how often that was
     "log", "log_rows", "log_row", "spare", "full",  # inputs of each tick; another log, and one to be taken away
     "period", "next", "spin", "ask", "left", "policy",  # ns, ns, ns; `left` are ticks to take, below 0 for no end
-    "due",  # a double: the time of the next switch, less half a step
-    "ticks", "missed", "worst", "bins", "busy", "busy_worst", "status",
+    "due",  # a double: the time of the next switch that Python does, less half a step
+    "ticks", "missed", "worst", "bins", "busy", "busy_worst", "spans", "status",  # bins: of lateness; spans: of ticks
 )  # fmt: skip
 Block = words("Block", FIELDS)  # what the loop works on
 
@@ -73,7 +73,7 @@ def _module() -> ir.Module:
     """The loop: each part goes on in the block that it leaves."""
     module = ir.Module("ticks")
     zeros = module.declare_intrinsic("llvm.ctlz", [I64], ir.FunctionType(I64, [I64, ir.IntType(1)]))
-    commands, note = commanding.define(module)
+    parts = commanding.define(module)
     function = ir.Function(module, ir.FunctionType(I64, [I64.as_pointer()]), "ticks")
     w = Writer(ir.IRBuilder(function.append_basic_block("start")), function.args[0], FIELDS)
     spec = w.b.alloca(I64, 2)
@@ -88,13 +88,15 @@ def _module() -> ir.Module:
     _catch_up(w, deadline, now)
     _take(w)
     with w.b.if_then(w.is_set(w.get("board"))):
-        w.b.call(commands, [w.array("board"), w.get("ticks")])
-    _step(w, note)
+        w.b.call(parts["commands"], [w.array("board"), w.get("ticks")])
+    _step(w, parts["passed"], parts["note"])
     _show(w)
     took = w.b.sub(_clock(w, spec), now)
     w.add("busy", took)
     w.raised("busy_worst", took)
+    _binned(w, zeros, "spans", took)
     _leave(w, w.b.fcmp_ordered(">=", w.b.load(_record(w, "t", DOUBLE)), w.b.bitcast(w.get("due"), DOUBLE)), DUE)
+    _do_due(w, parts["timed"])
     _look_ahead(w)
     w.b.branch(head)
     return module
@@ -141,16 +143,21 @@ def _wait(w: Writer, spec: Any) -> tuple[Any, Any]:
 
 
 def _count(w: Writer, zeros: Any, lateness: Any) -> None:
-    """Count how late it is: the bins are quarters of powers of 2, from a quarter of a us."""
-    b = w.b
+    """Count how late it is."""
     w.raised("worst", lateness)
-    scaled = b.add(b.sdiv(lateness, I64(FINEST)), I64(1))
+    _binned(w, zeros, "bins", lateness)
+
+
+def _binned(w: Writer, zeros: Any, name: str, span: Any) -> None:
+    """Count a time in ns: the bins are quarters of powers of 2, from a quarter of a us."""
+    b = w.b
+    scaled = b.add(b.sdiv(span, I64(FINEST)), I64(1))
     power = b.sub(I64(63), b.call(zeros, [scaled, ir.IntType(1)(0)]))
     first = b.shl(I64(1), power)
     part = b.sdiv(b.mul(b.sub(scaled, first), I64(4)), first)  # 0 to 3 within the power
     place = b.add(b.mul(power, I64(4)), part)
     place = b.select(b.icmp_signed("<", place, I64(BINS)), place, I64(BINS - 1))
-    bins = w.array("bins")
+    bins = w.array(name)
     w.set(bins, place, b.add(w.item(bins, place), I64(1)))
 
 
@@ -223,16 +230,24 @@ def _take_one(w: Writer, name: str, many: str, then: Callable[[], None]) -> None
             then()
 
 
-def _step(w: Writer, note: ir.Function) -> None:
+def _step(w: Writer, passed: ir.Function, note: ir.Function) -> None:
     """Call the integration loop, which has a budget of one step; what changed in it is written down."""
     b = w.b
     status = w.called("advance", ir.FunctionType(I64, [I64]), w.get("words"))
     w.put("status", status)
+    with b.if_then(w.is_set(w.get("board"))):
+        board = Writer(b, w.array("board"), commanding.FIELDS)
+        with b.if_then(w.is_set(board.get("whole"))):  # a step of impulses
+            commanding.add_up(board)
     with b.if_then(b.and_(b.icmp_signed("==", status, I64(EVENT)), w.is_set(w.get("board")))):
         board = Writer(b, w.array("board"), commanding.FIELDS)
-        with b.if_then(b.icmp_signed("==", b.load(board.array("cause")), I64(STEPPED))):
-            b.call(note, [board.block, w.get("ticks")])
+        cause, tick = b.load(board.array("cause")), w.get("ticks")
+        with b.if_then(b.icmp_signed("==", cause, I64(STEPPED))):
+            b.call(note, [board.block, tick])
             w.put("status", I64(MORE))
+        with b.if_then(b.icmp_signed("==", cause, I64(GUARD))):
+            done = w.is_set(b.call(passed, [board.block, tick]))
+            w.put("status", b.select(done, I64(MORE), I64(EVENT)))
     went = [b.icmp_signed("!=", w.get("status"), I64(good)) for good in (MORE, DONE)]
     _leave(w, b.and_(*went), FAILED)
 
@@ -248,6 +263,17 @@ def _show(w: Writer) -> None:
     w.show("out_count", b.add(shown, I64(2)))
     w.add("ticks", I64(1))
     w.add("left", I64(-1))
+
+
+def _do_due(w: Writer, timed: ir.Function) -> None:
+    """Do switches that are due; come back where one cannot be, so that it is said."""
+    b = w.b
+    there, going = b.append_basic_block("may be due"), b.append_basic_block("not due")
+    b.cbranch(w.is_set(w.get("board")), there, going)
+    b.position_at_end(there)
+    _leave(w, w.is_zero(b.call(timed, [w.array("board"), w.get("ticks")])), DUE)
+    b.branch(going)
+    b.position_at_end(going)
 
 
 def _look_ahead(w: Writer) -> None:

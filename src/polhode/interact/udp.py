@@ -55,6 +55,8 @@ class Udp:
         self._clock, self._came, self._number = clock, -inf, 0
         self._sample: Sample | None = None
         self._peer: tuple[str, int] | None = None
+        if not 0 <= port < 1 << 16:
+            raise ValueError(f"Udp: port is {port}, expected 0 to 65535; 0 takes a free one.")
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))

@@ -40,12 +40,14 @@ from polhode.model import (
     Relation,
     Rolling,
 )
+from polhode.model.html import rows
 from polhode.spatial import Pose, Twist
 
 from .motion import Motion
 from .touch import along_relief, at_place, relief_of, touch_of
 from .tree import Kinematics
 
+LONGEST = 200  # characters of a row in a table
 _XYZ = ("x", "y", "z")
 
 # the least of its reference that a row must have of its own, below which it repeats others: files round geometry to six
@@ -77,6 +79,13 @@ class Constraints:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def _repr_html_(self) -> str:
+        """Rows with what they hold at 0: positions, or speeds."""
+        held = [p if h else s for p, s, h in zip(self.phi, self.psi, self.holonomic, strict=True)]
+        kinds = ["position" if h else "speed" for h in self.holonomic]
+        texts = [text if len(text := str(e)) <= LONGEST else f"{text[:LONGEST]}..." for e in held]
+        return rows(("row", "holds a", "= 0"), zip(self.labels, kinds, texts, strict=True))
 
     @cached_property
     def psi(self) -> Matrix:

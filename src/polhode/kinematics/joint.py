@@ -77,6 +77,17 @@ def part_configuration(part: Part, q: Sequence[Expr]) -> Pose:
     return _outward([exponential(h, e) for h, e in zip(twists(part.basis), q, strict=True)])
 
 
+def coordinate_twists(part: Part, q: Sequence[Expr]) -> list[Twist]:
+    """The twist of the body, in its own frame, by a unit rate of each coordinate; by turns, of a quaternion."""
+    if part.quaternion:
+        R = quaternion_rotation(*q[:4])
+        turns = [Twist(w, zeros(3)) for w in part.H[:3].T.rows() if w != zeros(3)]
+        return [*turns, *(Twist(zeros(3), axis) for axis in (R.rows() if len(q) > 4 else ()))]
+    h = twists(part.basis)
+    steps = [exponential(column, e) for column, e in zip(h, q, strict=True)]
+    return [_seen(column, steps, i, 0) for i, column in enumerate(h)]
+
+
 def _outward(steps: Sequence[Pose]) -> Pose:
     return reduce(lambda X, step: step @ X, steps, Pose.identity())
 

@@ -12,6 +12,7 @@ from .forces import MarkerWrench, Potential, SpeedForce, SpringDamper
 from .frame import Frame
 from .joint import Joint, Limits, Part, compound, joint
 from .keyframes import Keyframe
+from .looks import Look
 from .materials import section
 from .model import Model
 from .motors import Motor
@@ -52,6 +53,7 @@ __all__ = [
     "Latch",
     "Limits",
     "Lock",
+    "Look",
     "Loop",
     "Marker",
     "MarkerWrench",

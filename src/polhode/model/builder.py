@@ -13,10 +13,11 @@ from . import values
 from .body import WORLD, Body, Marker
 from .constraints import Law
 from .elements import ELEMENTS, Constraint, Element, Force, make
-from .errors import Faults, closest, fault
+from .errors import Faults, closest, fault, grouped
 from .flexible import Flexible
 from .joint import Joint
 from .keyframes import Keyframe
+from .looks import Look
 from .model import Model
 from .motors import Handle, Motor, expanded, resolved
 from .spelling import spelled
@@ -66,6 +67,7 @@ class Builder:
         self.short: list[Element] = []  # what was said and stands for something else
         self.motors: list[Motor] = []
         self.keyframes: list[Keyframe] = []
+        self.shapes: list[Look] = []
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
@@ -169,7 +171,7 @@ class Builder:
         return [*dict.fromkeys([*methods, *map(_call, ELEMENTS.values())])]
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
-        """Add a force, a constraint, a state, a motor or a keyframe, by the arguments of its method."""
+        """Add a force, a constraint, a state, a motor, a keyframe or a shape, by the arguments of its method."""
         bound = _bound(kind, args, given)
         bound.apply_defaults()
         found = bound.arguments
@@ -183,6 +185,10 @@ class Builder:
             return None
         if isinstance(part, Keyframe):
             self.keyframes.append(part)
+            return None
+        if isinstance(part, Look):
+            self._taken.setdefault(part.name, 2)
+            self.shapes.append(part)
             return None
         if isinstance(part, Motor):
             self.motors.append(part)
@@ -252,8 +258,9 @@ class Builder:
             states=(*self.states, *(state for part in parts for state in part.states)),
             motors=motors,
             keyframes=tuple(self.keyframes),
+            shapes=tuple(self.shapes),
             switches=tuple(self.switches),
-            notes=tuple(self.notes),
+            notes=tuple(grouped(self.notes)),
             limits=self.limits,
             literal=self.literal,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -167,6 +167,9 @@ def check_references(model: Model, faults: Faults) -> None:
             faults.add(f"{part.what} has both ends on {host!r}, which is rigid, so it {idle} nothing.")
         for text in (*part.missing(known), *part.faults()):
             faults.add(text)
+    for shape in model.shapes:
+        for text in (*shape.missing(known), *shape.faults()):
+            faults.add(text)
     for motor in model.motors:
         for text in motor.faults():
             faults.add(text)
@@ -225,12 +228,17 @@ def _resisting(body: Body) -> list[tuple[str, float | None]]:
 def check_inertias(model: Model, faults: Faults) -> None:
     """Note masses below 0, and inertias that no body can have unless they are to be taken as they are."""
     for body in model.bodies:
-        m = body.mass.number
-        if m is not None and m < 0:
-            faults.add(f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more.")
-        elif not model.literal and not body.rotor:
-            for text in unphysical([body]):
-                faults.add(text)
-        for what, x in _resisting(body):
-            if x is not None and x < 0:
-                faults.add(f"Body {body.name!r}: {what} is {x:.6g} with these values, expected 0 or more.")
+        for text in inertia_faults(body, model.literal):
+            faults.add(text)
+
+
+def inertia_faults(body: Body, literal: bool) -> Iterator[str]:
+    """Say what is wrong with the inertia of a body, as far as it is in numbers."""
+    m = body.mass.number
+    if m is not None and m < 0:
+        yield f"Body {body.name!r}: mass is {m:.6g}, expected 0 or more."
+    elif not literal and not body.rotor:
+        yield from unphysical([body])
+    for what, x in _resisting(body):
+        if x is not None and x < 0:
+            yield f"Body {body.name!r}: {what} is {x:.6g} with these values, expected 0 or more."

@@ -41,7 +41,7 @@ def check_symbols(model: Model, faults: Faults) -> None:
         "coordinates": speeds | {TIME, *states} | controls,
         "anything": set(),
     }
-    for part in (*model.motors, *model.forces, *model.constraints, *model.states):
+    for part in (*model.motors, *model.forces, *model.constraints, *model.states, *model.shapes):
         for field, spec in part.specs.items():
             for s in variables_of(spec.entries(getattr(part, field))):
                 if s in never[spec.of] and field == "relief":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
+
+_NAME = re.compile(r"'[^']*'")
 
 
 class ModelError(ValueError):
@@ -56,6 +59,28 @@ class Faults:
     def raise_any(self) -> None:
         if self._found:
             raise ModelError(self.found, self.source)
+
+
+def grouped(notes: Iterable[str], most: int = 3) -> list[str]:
+    """Notes, where more than `most` that differ in the first name alone are one, at the place of the first.
+
+    >>> grouped(f"Joint {name!r}: its range is not read." for name in "abcde")
+    ["Joint 'a', 'b', 'c', ... (5 of them): its range is not read."]
+    """
+    alike: dict[tuple[str, str], list[str]] = {}
+    for note in notes:
+        found = _NAME.search(note)
+        before, name, after = (
+            (note, "", "") if found is None else (note[: found.start()], found[0], note[found.end() :])
+        )
+        alike.setdefault((before, after), []).append(name)
+    said = []
+    for (before, after), names in alike.items():
+        each = list(dict.fromkeys(names))
+        if len(each) > most:
+            each = [f"{', '.join(each[:most])}, ... ({len(each)} of them)"]
+        said += [f"{before}{name}{after}" for name in each]
+    return said
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:

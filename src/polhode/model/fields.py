@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as _field
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from polhode.graph import Expr, free_symbols, symbol
+from polhode.spatial import Mesh
 
 from . import stages as staged
 from . import values as read
 from .errors import closest, fault
 
+KNOWN_MESHES = ("box", "sphere", "cylinder")  # need no file: of edges 1; of radius 1; of radius 1 and length 1
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}([0-9a-fA-F]{2})?")
 NAMES = ("marker", "coordinate", "speed", "joint")  # kinds of fields that refer to something of the model
 
 
@@ -22,7 +28,7 @@ class Spec:
 
     kind         : "marker", "coordinate", "speed", "joint", "scalar", "vector", "axis", "choice" or "flag";
                    "weights" for names of speeds with a number or an expression each, "values" for other names;
-                   "stages" of a transmission
+                   "stages" of a transmission; "points", three numbers or expressions each; "mesh" and "color"
     usual        : value where none is given; None where one must be
     optional     : nothing need be given, and then there is none
     args         : what the builder calls the members of a pair
@@ -63,6 +69,16 @@ class Spec:
                 return _weights(value, what)
             case "stages":
                 return staged.made(value, what)
+            case "points":
+                if isinstance(value, str) or not isinstance(value, Iterable):
+                    raise fault(f"{what} is {value!r:.60}, expected points: [[0, 0, 0], [1, 0, 0]].")
+                return tuple(read.entries(point, 3, f"{what}, number {i}") for i, point in enumerate(value, 1))
+            case "mesh":
+                return read_surface(value, what)
+            case "color" if not isinstance(value, str) or (value and not _COLOR.fullmatch(value)):
+                raise fault(
+                    f'{what} is {value!r:.60}, expected red, green and blue as "#ff8800", with "80" for half seen.'
+                )
             case "choice" if value not in self.options:
                 if len(self.options) > 3:
                     raise fault(f"{what} {value!r:.60} is unknown. {closest(value, self.options)}")
@@ -84,6 +100,8 @@ class Spec:
             return [e for _, e in value]
         if self.kind == "stages":
             return [e for stage in value for e in stage.expressions()]
+        if self.kind == "points":
+            return [e for point in value for e in point]
         if self.own:
             return sorted(free_symbols(value) - {symbol(name) for name in self.own}, key=str)
         return [value] if self.kind == "scalar" else list(value) if self.kind in ("vector", "axis") else []
@@ -118,6 +136,20 @@ class Spec:
         if x is not None and self.above is not None and not x > self.above:
             return f"{x:g}, expected more than {self.above:g}"
         return None
+
+
+def read_surface(value: Any, what: str) -> Mesh | str:
+    """A mesh as it is, from its vertices and triangles, or the name of a file."""
+    if isinstance(value, Mesh) or (isinstance(value, str) and value in KNOWN_MESHES):
+        return value
+    if isinstance(value, PathLike) or (isinstance(value, str) and value.strip() and "\0" not in value):
+        return str(Path(value).absolute())
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise fault(f"{what} is {value!r:.60}, expected a file, or vertices and triangles: (vertices, triangles).")
+    try:
+        return Mesh(*value)
+    except ValueError as error:
+        raise fault(f"{what}: {str(error).removeprefix('Mesh: ')}") from None
 
 
 def _weights(value: Any, what: str) -> tuple[tuple[str, Expr], ...]:
@@ -187,6 +219,21 @@ def scalar(usual: Any = None, **options: Any) -> Any:
 def vector(usual: Any = (0, 0, 0), of: str = "anything") -> Any:
     """Three numbers or expressions."""
     return _spec("vector", usual=usual, of=of)
+
+
+def points(usual: Any = None) -> Any:
+    """Places, of three numbers or expressions each."""
+    return _spec("points", usual=usual)
+
+
+def surface() -> Any:
+    """A mesh, the name of a file that has one, or of a body that everybody knows; none where none is given."""
+    return _spec("mesh", optional=True)
+
+
+def color() -> Any:
+    """A colour as "#rrggbb" or "#rrggbbaa"; "" for none."""
+    return _spec("color", usual="")
 
 
 def axis(usual: str) -> Any:

@@ -17,8 +17,10 @@ from .dependence import check_symbols
 from .drives import Actuator
 from .elements import Constraint, Force, with_values
 from .errors import Faults, closest, fault
+from .html import table
 from .implied import friction_brakes, limit_stops
 from .keyframes import Keyframe, check_keyframes
+from .looks import Look
 from .motors import Motor
 from .report import Report, report_on
 from .states import TIME, State
@@ -43,6 +45,7 @@ class Model:
     switches    : what engages and releases constraints in every simulation
     motors      : what was said of motors; their rotors, couplings and actuators are among the others
     keyframes   : states that have names
+    shapes      : what pictures draw of its bodies
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
     literal     : take inertias as they are; otherwise an unphysical one is a fault
@@ -60,6 +63,7 @@ class Model:
     switches: tuple[Switch, ...] = ()
     motors: tuple[Motor, ...] = ()
     keyframes: tuple[Keyframe, ...] = ()
+    shapes: tuple[Look, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
@@ -110,7 +114,8 @@ class Model:
     def constants(self) -> list[Expr]:
         """Every expression that must not change with the state."""
         markers = [e for marker in self.markers for e in (*marker.pose.R.entries, *marker.pose.p)]
-        return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers]
+        looks = [e for shape in self.shapes for e in shape.expressions()]
+        return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers, *looks]
 
     def laws(self) -> list[Expr]:
         """Every expression of forces, constraints, states and switches."""
@@ -229,3 +234,6 @@ class Model:
         return draw(self)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return table(self)

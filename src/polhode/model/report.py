@@ -14,7 +14,7 @@ from .checks import unphysical
 from .constraints import Coupling
 from .definite import REMEDY, bending_limit
 from .elements import Constraint
-from .errors import listed
+from .errors import grouped, listed
 from .implied import limited
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def report_on(model: Model) -> Report:
     """What a careful reader would want to know before trusting the model."""
     findings = list(model.notes)
     if model.literal:
-        findings += [f for f in unphysical(model.bodies) if f not in findings]
+        findings += [f for f in grouped(unphysical(model.bodies)) if f not in findings]
     for body, speeds in idle(model):
         findings += [
             f"Body {body.name!r}: nothing with inertia moves with the speed {speed!r}, so it is undetermined. "

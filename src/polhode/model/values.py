@@ -37,7 +37,11 @@ def scalar(value: Any, what: str) -> Expr:
     if isinstance(value, str):
         return parse(value, Symbols(), what)
     if isinstance(value, bool) or not isinstance(value, (Expr, Real)):
-        raise fault(f"{what} is {value!r:.60}, expected a number or an expression.")
+        remedy = ""
+        if type(value).__module__.startswith("sympy."):
+            call = f"symbol({str(value)!r})" if str(value).isidentifier() else "graph.from_sympy(...)"
+            remedy = f" Of SymPy's, make one with polhode.{call}."
+        raise fault(f"{what} is {value!r:.60}, expected a number or an expression.{remedy}")
     e = as_expr(value)
     x = e.number
     if x is not None and not math.isfinite(x):

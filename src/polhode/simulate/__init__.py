@@ -1,6 +1,7 @@
 """Motion in time: integrators, constraints that hold, trajectories."""
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +39,9 @@ class _Stage(ModuleType):
 
     def __call__(self, *args: Any, **named: Any) -> Trajectory:
         return simulate(*args, **named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)  # by its name, as other modules are when functions travel
 
 
 sys.modules[__name__].__class__ = _Stage

@@ -15,6 +15,7 @@ from polhode.model import Builder, Model
 from polhode.model.errors import closest
 
 MOST = 100_000_000  # outputs
+TOLERANCE = 1e-9  # rtol and atol, where nothing is said
 
 
 def is_number(value: Any) -> TypeGuard[float]:
@@ -66,13 +67,26 @@ def check_span(step: float | None, t0: float, t_end: Any) -> float:
     return float(t_end)
 
 
-def tolerances(rtol: float, atol: float, longest: float) -> dict[str, float]:
-    """The tolerances and the longest step of an adaptive method."""
+def tolerances(rtol: float | None, atol: float | None, longest: float, method: str, fixed: bool) -> dict[str, float]:
+    """The tolerances and the longest step of an adaptive method; one of a fixed step has none."""
+    if fixed and (given := [n for n, v in (("rtol", rtol), ("atol", atol)) if v is not None]):
+        raise ValueError(
+            f"{given[0]}= is for methods that choose their steps, and {method!r} has a fixed one. Leave it out, or "
+            'give method="dop853" without step=.'
+        )
+    if fixed and longest != np.inf:
+        raise ValueError(
+            f"longest= is for methods that choose their steps, and {method!r} has a fixed one. Leave it out."
+        )
+    rtol, atol = TOLERANCE if rtol is None else rtol, TOLERANCE if atol is None else atol
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not (is_number(value) and 0 <= value < np.inf):
             raise ValueError(f"{name} is {value!r:.60}, expected a tolerance, 0 or more.")
-    if not rtol + atol > 0:
-        raise ValueError("rtol and atol are both 0, expected one of them to be more. Give rtol=1e-9.")
+    if not atol > 0:
+        raise ValueError(
+            f"atol is {atol!r:.60}, expected more than 0: a quantity that is 0 has no relative error. Give "
+            "atol=1e-12, or what is too little to matter."
+        )
     if not (is_number(longest) and longest > 0):
         raise ValueError(f"longest is {longest!r:.60}, expected the seconds of a step, more than 0.")
     return {"rtol": rtol, "atol": atol, "longest": longest}
@@ -111,6 +125,30 @@ def whole_steps(grid: np.ndarray, t0: float, t_end: float, step: Any) -> np.ndar
     """The ends of steps that are nearest to the times of a grid, each once, and the end."""
     found = t0 + np.unique(np.round((grid - t0) / step)) * step
     return np.append(found[found < t_end - 1e-9 * step], t_end)
+
+
+_PARTS = {"q": "coordinate", "u": "speed", "z": "state beside motion"}
+
+
+def state_of(
+    eq: Equations, q: Any, u: Any, z: Any, starts: np.ndarray, mark: str = "0"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coordinates, speeds and states beside motion, each from an array or from values by name.
+
+    starts : of the states beside motion, where nothing is given
+    mark   : what follows q, u and z in the names of the arguments
+    """
+    names = {part: [str(s.value) for s in getattr(eq, part)] for part in _PARTS}
+    rest = {"q": eq.model.neutral(), "u": np.zeros(len(eq.u)), "z": starts}
+    found = []
+    for part, given in zip(_PARTS, (q, u, z), strict=True):
+        for name in map(str, given) if isinstance(given, Mapping) else ():
+            if other := next((o for o in _PARTS if o != part and name in names[o] and name not in names[part]), ""):
+                raise KeyError(
+                    f"{part}{mark}: {name!r} is a {_PARTS[other]}. Give it in {other}{mark}={{{name!r}: ...}}."
+                )
+        found.append(values_of(given, names[part], rest[part], f"{part}{mark}"))
+    return found[0], found[1], found[2]
 
 
 def values_of(

@@ -13,7 +13,7 @@ from polhode.kernels.settle import LOOSE
 from polhode.model import Model
 from polhode.model.errors import closest
 
-from .asked import is_number, parameters_of, values_of
+from .asked import is_number, parameters_of, state_of
 
 _STEPS = 200
 _CLOSED = 1e-10
@@ -53,17 +53,15 @@ def assemble(
     """
     program = _program(model)
     eq = program.equations
-    coordinates, speeds, states = ([str(s.value) for s in part] for part in (eq.q, eq.u, eq.z))
-    q = values_of(q0, coordinates, eq.model.neutral(), "q0")
-    u = values_of(u0, speeds, [0.0] * len(eq.u), "u0")
+    values = parameters_of(program.dynamics, p)
+    q, u, z = state_of(eq, q0, u0, z0, program.starts(values))
+    coordinates, speeds = ([str(s.value) for s in part] for part in (eq.q, eq.u))
     kept = {keep} if isinstance(keep, str) else set(keep)
     for name in kept.difference(coordinates, speeds):
         raise KeyError(f"There is no coordinate or speed {name!r} to keep. {closest(name, [*coordinates, *speeds])}")
     if not (is_number(t) and np.isfinite(t)):
         raise ValueError(f"t is {t!r:.60}, expected a time.")
-    values = parameters_of(program.dynamics, p)
-    z = values_of(z0, states, program.starts(values), "z0")
-    solver = _Solver(program, values, t, z)
+    solver = Closing(program, values, t, z)
     stiff = kept | {name for body in eq.model.bodies for name in (*body.modes, *(f"{mode}_dot" for mode in body.modes))}
     try:
         closed = solver.positions(q, stiff)
@@ -83,7 +81,7 @@ def _program(model: Model | Dynamics | Program) -> Program:
     return program_of(formulate(model).compile() if isinstance(model, Model) else model)
 
 
-class _Solver:
+class Closing:
     """Residuals of a machine as NumPy arrays, without units.
 
     Turns are measured in radians and slides by the size of the machine; rows by the motion that
@@ -138,6 +136,11 @@ class _Solver:
         if not left.closed:
             raise self._open(left, names, kept, "positions")
         return found
+
+    def closed(self, q: np.ndarray, fixed: list[int]) -> tuple[np.ndarray, bool]:
+        """The nearest coordinates that satisfy the constraints, by small motions that leave the fixed ones; if any."""
+        found, left = self._closed(q, np.zeros(self.nv), fixed)
+        return found, left.closed
 
     def _closed(self, q: np.ndarray, away: np.ndarray, fixed: list[int]) -> tuple[np.ndarray, _Left]:
         """Newton's method with the shortest steps, drawn back towards the guess along the constraints.

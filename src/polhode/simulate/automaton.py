@@ -32,7 +32,7 @@ MOST = 64  # modes that are compiled ahead
 GENERAL = "by the loop for all modes"
 
 # what leads from one word to another, where it is not a command
-_WHY = {
+WHY = {
     **{(OPEN, word): "closes" for word in ("closed", "lower", "upper", "sticks", "slides")},
     **{(word, OPEN): "opens" for word in ("closed", "lower", "upper", "sticks", "slides")},
     ("sticks", "slides"): "slips",
@@ -114,7 +114,7 @@ class Automaton:
                 "without speeds=."
             )
         self._program = program_of(dynamics)
-        self._states = _states(self._program, over)
+        self._states = states_of(self._program, over)
         count = math.prod(len(words) for words in self._states.values())
         if count > most:
             raise ValueError(
@@ -179,7 +179,7 @@ class Automaton:
             for j, (name, states) in enumerate(self._states.items()):
                 words = list(mode.words.values())
                 for word, _ in states:
-                    why = _WHY.get((words[j], word))
+                    why = WHY.get((words[j], word))
                     if why is not None:
                         end = places[(*words[:j], word, *words[j + 1 :])]
                         found.append(Transition(k, end, name, why))
@@ -253,7 +253,7 @@ class Automaton:
         return f"Automaton of {name!r}: {len(self.modes)} modes, {own} with equations of their own."
 
 
-def _states(program: Program, over: Iterable[str] | None) -> dict[str, list[tuple[str, dict[int, int]]]]:
+def states_of(program: Program, over: Iterable[str] | None) -> dict[str, list[tuple[str, dict[int, int]]]]:
     """What each constraint that comes and goes may do: a word, and the rows that hold or slide then."""
     known = list(program.groups)
     wanted = known if over is None else [over] if isinstance(over, str) else list(over)

@@ -20,7 +20,7 @@ from polhode.kernels.stepping import COLLAPSE, DONE, EVENT, FULL, MORE, Run
 from polhode.trajectory import Outcome
 from polhode.trajectory.events import Events
 
-from .asked import method_of, movable, parameters_of, tolerances, values_of
+from .asked import method_of, movable, parameters_of, state_of, tolerances
 from .bounds import check_bounds
 from .ending import AT_ONE_TIME, ENDED, LIVELOCK, LIVELOCKED, STOPPED, ended, in_vain
 from .inputs import read_inputs
@@ -49,8 +49,8 @@ class Driver:
         p: Any = None,
         method: str = "dop853",
         step: float | None = None,
-        rtol: float = 1e-9,
-        atol: float = 1e-9,
+        rtol: float | None = None,
+        atol: float | None = None,
         longest: float = np.inf,
         t0: float = 0.0,
         z0: Any = None,
@@ -62,7 +62,8 @@ class Driver:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
         self._fixed = bool(chosen.rule.fixed)
-        self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **tolerances(rtol, atol, longest))
+        limits = tolerances(rtol, atol, longest, method, self._fixed)
+        self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **limits)
         self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
@@ -79,9 +80,7 @@ class Driver:
         self._q, self._u = slice(0, nq), slice(nq, nq + nu)
         self._z = slice(nq + nu, self._machine.counted)
         x = np.zeros(len(self._names))
-        x[self._q] = values_of(q0, self._names[self._q], eq.model.neutral(), "q0")
-        x[self._u] = values_of(u0, self._names[self._u], [0.0] * nu, "u0")
-        x[self._z] = values_of(z0, self._names[self._z], self._program.starts(self._values), "z0")
+        x[self._q], x[self._u], x[self._z] = state_of(eq, q0, u0, z0, self._program.starts(self._values))
         self._x = self._program.unit(x)
         self._check_guards(given)
         self._modes.begin(float(t0), self._x)
@@ -117,10 +116,10 @@ class Driver:
         """What happened so far."""
         return self._modes.events
 
-    def _taken(self) -> Callable[[], int]:
-        """The loop that takes steps of the machine in use, and records them as it is to."""
+    def _taken(self, machine: Machine | None = None) -> Callable[[], int]:
+        """The loop that takes steps of the machine in use, or of another, and records them as it is to."""
         place = (self._recording.t, self._recording.x) if self._now.every else (self._grid, self._rows)
-        machine = self._modes.used
+        machine = self._modes.used if machine is None else machine
         key = id(machine.code), id(place[0])
         if key not in self._bound:
             loop = advance_whole if self._chosen.rule.whole else advance

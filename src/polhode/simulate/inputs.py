@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -76,6 +77,11 @@ class Inputs:
 
     def read(self, given: Any, t: float) -> np.ndarray:
         """The forces that a function of the user gave, as an array, checked."""
+        if given is None:
+            raise TypeError(
+                f"The control gave nothing (None) at t = {t:g}, expected forces in an array, or by name. End it with "
+                f"return {{{self.names[0]!r}: ...}}."
+            )
         found = np.zeros(len(self.names))
         if len(self.symbols) > self.forces and not isinstance(given, Mapping) and np.shape(given) == (self.forces,):
             given = [*given, *found[self.forces :]]
@@ -172,7 +178,9 @@ def _written(given: Any, places: dict[str, int], target: Any) -> bool:
 
 
 def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
-    """Sort what the user gave as tau, and as controls beside it."""
+    """Sort what the user gave as tau, and as controls beside it; Inputs that are sorted stay as they are."""
+    if isinstance(tau, Inputs):
+        return tau
     names, nu = list(input_names(eq)), len(eq.u)  # of speeds, then of actuators, none of which is called like a speed
     found = Inputs(names=names, symbols=[*eq.u, *eq.controls], forces=nu, constant=np.zeros(len(names)))
     if controls is not None:
@@ -226,7 +234,11 @@ def absent(name: str, kind: str, known: Sequence[str], eq: Equations) -> str:
     """Say that a name is no input of the equations: a speed of the model that follows from others has them instead."""
     dependent = eq.kinematics.quasi.get(symbol(name))
     if dependent is None:
-        return f"there is no {kind} {name!r}. {closest(name, known)}"
+        near = get_close_matches(name, [*map(str, eq.q)], 1) if not get_close_matches(name, known) else []
+        moved = [
+            speed for speed in known if near and speed.startswith(f"{near[0]}_")
+        ]  # of the coordinate that was meant
+        return f"there is no {kind} {name!r}. {closest(name, moved or known)}"
     on = [str(u) for u in eq.u if u in free_symbols(dependent)]
     return (
         f"{name!r} is no speed of these equations, in which it follows from {listed(on) or 'time'}. Give the forces on "

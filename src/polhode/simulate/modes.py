@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -258,6 +259,33 @@ class Modes:
         self._look_out()
         self.light = False
         self.select()
+
+    def aside(self, names: Iterable[str]) -> Modes:
+        """The same with more candidates in the code, to be adopted; made by any thread, while others use this one."""
+        assert self.wired is not None
+        made = copy(self)
+        made.wired = (*self.wired, *(name for name in names if name not in self.wired))
+        made.program = made._program()
+        made.machine = made._shared(made._made(self.machine.tau, self._given(), True))
+        made.board = made._new_board()
+        return made
+
+    def adopt(self, made: Modes) -> bool:
+        """Go on with what was made aside, at the state and in the mode that is now; False where it is out of date."""
+        before, old = self.board, self.machine.p
+        known = self.wired is not None and made.wired is not None and made.wired[: len(self.wired)] == self.wired
+        if not known or made.switches is not self.switches or before is None or made.board is None:
+            return False
+        fixed = len(self.dynamics.parameters) + self.program.stepping
+        made.machine.p[:fixed] = old[:fixed]
+        captured = old[fixed : fixed + len(before.program.candidates.captured)]
+        self.wired, self.program, self._guards = made.wired, made.program, made._guards
+        self.machine, self.board = made.machine, made.board
+        self.board.take_over(before, captured)
+        self._look_out()
+        self.light = False
+        self.select()
+        return True
 
     def need(self, t: float, names: Iterable[str] = ()) -> Switchboard:
         """The switchboard, with these constraints wired."""

@@ -32,8 +32,8 @@ def simulate(
     method: str = "dop853",
     step: float | None = None,
     output: Any = None,
-    rtol: float = 1e-9,
-    atol: float = 1e-9,
+    rtol: float | None = None,
+    atol: float | None = None,
     longest: float = np.inf,
     t0: float = 0.0,
     z0: Any = None,
@@ -58,7 +58,7 @@ def simulate(
                of "moreau" at the nearest whole steps
     switches : what engages and releases constraints: `at` a time, `when` something happens, or several of them
     until    : a time, as t_end; or `when(...)` or its text, which ends the run before t_end, where one is given
-    longest  : the longest step an adaptive method may take
+    rtol, atol, longest : tolerances of an adaptive method, 1e-9 where nothing is said, and its longest step
     reacting : also compute the reactions of constraints at every output
     progress : show a bar; by default on a terminal
 

@@ -14,7 +14,7 @@ import numpy as np
 from polhode.equations.modes import ModeProgram, idle_rows
 from polhode.equations.program import Program
 from polhode.kernels.loop import advance, room_of
-from polhode.kernels.machine import NOT_FINITE
+from polhode.kernels.machine import NOT_FINITE, Machine
 from polhode.kernels.mode import CLOSED, GUARD, OFF, OPENED, SLIPPED
 from polhode.kernels.stepping import EVENT, MORE
 
@@ -200,7 +200,9 @@ class StagedSimulation(Simulation):
         self._stage = self._entered = None
         super()._go_on()
 
-    def _taken(self) -> Callable[[], int]:
+    def _taken(self, machine: Machine | None = None) -> Callable[[], int]:
+        if machine is not None:
+            return super()._taken(machine)
         if self._entered is not self._modes.board:
             self._enter()
         return super()._taken() if self._stage is None else self._stage.taken()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -13,7 +14,7 @@ from polhode.model import TIME, Brake, Clutch, Coupling, Lock, Model, Relation, 
 from polhode.model.algebra import twists
 from polhode.model.errors import closest
 from polhode.model.motors import CURRENT
-from polhode.view import FIGURES, FILMS, Curve, Scene, build, figure, for_animation, save
+from polhode.view import FIGURES, FILMS, Curve, Scene, build, figure, for_animation, phase_figure, save
 from polhode.view.bent import check_magnify, magnification
 from polhode.view.timeline import MOST_BANDS
 
@@ -22,6 +23,8 @@ from .export import shown_modes
 from .quantities import run
 
 if TYPE_CHECKING:
+    from polhode.equations import Equations
+
     from .trajectory import Trajectory
 
 # what a variable is, by its unit
@@ -36,16 +39,21 @@ _QUANTITIES = {
 }
 # and of the modes of bodies that deform, which are small beside them
 _MODAL = {"m": "Deflections", "rad": "Twists", "m/s": "Speeds of deflections", "rad/s": "Speeds of twists"}
+ROUNDING, TINY = 1e-9, 1e-6  # of the largest of a unit; what changes by less than that share does not move
 _EFFORT = {"rad/s": "N m", "m/s": "N", "rad": "N m", "m": "N"}
 _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"}
 
 
 def units(traj: Trajectory) -> dict[str, str]:
     """The unit of every coordinate, speed and input, from the joint maps; "" where that is not known, as of states."""
-    kin = traj.dynamics.equations.kinematics
-    found: dict[str, str] = (
-        {"t": "s"} | dict.fromkeys((*traj.speeds, *traj.other_speeds, *traj.states), "") | coordinate_units(kin)
-    )
+    found, efforts = units_of(traj.dynamics.equations, (*traj.speeds, *traj.other_speeds), traj.states)
+    return {"t": "s"} | found | dict(zip(traj.inputs, efforts, strict=True))
+
+
+def units_of(eq: Equations, speeds: Sequence[str], states: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The units of coordinates, of speeds and of states, likewise; and of the inputs, in their order."""
+    kin = eq.kinematics
+    found: dict[str, str] = dict.fromkeys((*speeds, *states), "") | coordinate_units(kin)
     for link in kin.joints.links:
         pairs = (
             []
@@ -55,11 +63,10 @@ def units(traj: Trajectory) -> dict[str, str]:
         if link.modes is not None:
             pairs += [(s, f"{unit}/s") for s, unit in zip(link.modes.rates, link.modes.flexible.units, strict=True)]
         found |= {str(s.value): unit for s, unit in pairs if s.op == "symbol" and str(s.value) in found}
-    efforts = [_EFFORT.get(found[speed], "") for speed in traj.speeds]
-    model = traj.dynamics.equations.model
-    efforts += _control_units(model, found)
-    found |= {name: "A" for name in (CURRENT.format(m.name) for m in model.motors) if name in traj.states}
-    return found | dict(zip(traj.inputs, efforts, strict=True))
+    efforts = [_EFFORT.get(found[str(speed.value)], "") for speed in eq.u]
+    efforts += _control_units(eq.model, found)
+    found |= {name: "A" for name in (CURRENT.format(m.name) for m in eq.model.motors) if name in states}
+    return found, efforts
 
 
 def _control_units(model: Model, units: dict[str, str]) -> list[str]:
@@ -141,6 +148,15 @@ def _owners(traj: Trajectory) -> dict[str, str]:
     return found
 
 
+def _most(traj: Trajectory) -> dict[str, float]:
+    """The largest coordinate or speed of each unit."""
+    found = {"rad": 1.0}
+    for name in (*traj.coordinates, *traj.speeds):
+        if unit := traj.units[name]:
+            found[unit] = max(found.get(unit, 0.0), float(np.nanmax(np.abs(traj[name]), initial=0.0)))
+    return {unit: max(size, TINY) for unit, size in found.items()}
+
+
 def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     """The named curves, or those that a first look needs; coordinates left, speeds right."""
     unit, owner = traj.units, _owners(traj)
@@ -149,11 +165,14 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     bent = {name for name in modes if name in traj.coordinates and traj[name].any()}
     found: dict[str, Curve] = {}
 
+    scales = _most(traj)
+
     def add(
         name: str, values: np.ndarray, quantity: str, unit: str, section: int, side: int | None = None, note: str = ""
     ) -> None:
         place = {"section": section, "side": side} if names is None else {}
-        found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, **place)  # type: ignore[arg-type]
+        least = ROUNDING * scales.get(unit, 0.0) if name not in modes else 0.0
+        found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, least=least, **place)  # type: ignore[arg-type]
 
     asked = tuple(name for name in traj.other_speeds if name in (names or ()))
     groups = (traj.coordinates, traj.speeds + asked, traj.inputs)
@@ -199,6 +218,54 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
 def names_a_figure(name: Any) -> TypeGuard[str | Path]:
     """Whether this is the path of a figure, and no name of something to draw."""
     return isinstance(name, Path) or (isinstance(name, str) and name.lower().endswith(FIGURES))
+
+
+def named_and_path(names: Sequence[Any], path: Any) -> tuple[list[str] | None, Any]:
+    """Names one by one or in lists, and the path, which may be the last of them."""
+    listed = [n for each in names if each is not None for n in ([each] if isinstance(each, (str, Path)) else each)]
+    if listed and (isinstance(names[-1], Path) or (path is None and names_a_figure(names[-1]))):
+        if path is not None:
+            raise ValueError(f"plot: {listed[-1]!r:.60} and path={path!r:.60} both say where to, expected one of them.")
+        *listed, path = listed
+    elif path is None and len(names) > 1 and isinstance(names[0], (list, tuple)):  # plot(names, path)
+        *listed, path = listed
+    return [str(name) for name in listed] or None, path
+
+
+def phase(traj: Trajectory, x: str, y: str | None, path: Any) -> Any:
+    """Draw one quantity over another, with jumps dotted."""
+    across, up = (_quantity(traj, name) for name in (x, y or _rate_of(traj, x)))
+    note = "" if traj.outcome.finished else str(traj.outcome)
+    struck = [event.time for event in traj.events[1:] if event.impulses]
+    jumps = sorted({int(np.searchsorted(traj.t, time)) for time in struck} - {0, len(traj.t)})
+    return phase_figure(across, up, jumps, traj.dynamics.equations.model.name, note, path)
+
+
+def _quantity(traj: Trajectory, name: str) -> tuple[str, np.ndarray]:
+    """A quantity by name, or an expression, with its unit where that is known."""
+    known = {curve.name: curve for curve in _curves(traj, None)}
+    if name in known:
+        return (f"{name} [{known[name].unit}]" if known[name].unit else name), known[name].values
+    values = traj[name] if name in traj.units else traj.evaluate(name)
+    unit = traj.units.get(name, "")
+    return (f"{name} [{unit}]" if unit not in ("", "1") else name), values
+
+
+def _rate_of(traj: Trajectory, name: str) -> str:
+    """The speed that is the rate of a coordinate."""
+    eq = traj.dynamics.equations
+    places = {str(q.value): k for k, q in enumerate(eq.q)}
+    rate = eq.kinematics.q_dot[places[name]] if name in places else None
+    if rate is None or rate.op != "symbol":
+        raise ValueError(
+            f"phase: {name!r:.60} is no coordinate with a rate of its own. Give y=, what is drawn over it."
+        )
+    return str(rate.value)
+
+
+def player(traj: Trajectory) -> str:
+    """A player for notebooks, with what became of the run."""
+    return f"{scene(traj)._repr_html_()}<div>{escape(str(traj.outcome))}</div>"
 
 
 def plot(traj: Trajectory, names: Sequence[str] | None, path: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def evaluate(traj: Trajectory, what: Any) -> Any:
 
 def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
     if isinstance(what, str):
-        return parse(what, _Names(traj), "Expression")
+        return parse(what, Names(traj), "Expression")
     if isinstance(what, (Expr, Matrix)):
         return what
     if isinstance(what, Sequence):
@@ -39,11 +39,14 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
 
 def run(traj: Trajectory, outputs: Sequence[Expr | Matrix], *at: np.ndarray) -> list[np.ndarray]:
     """Compile expressions and evaluate them at the outputs, or at given states: t, q, u, tau and z."""
+    return compiled(traj, outputs)(*(at or (traj.t, traj.q, traj.u, traj.tau, traj.z)), traj.parameters)
+
+
+def compiled(traj: Trajectory, outputs: Sequence[Expr | Matrix]) -> Callable[..., list[np.ndarray]]:
+    """Expressions of a motion as a call of t, (k,), q, u, tau, z and parameters, for all motions of its machine."""
     dyn, kin = traj.dynamics, traj.dynamics.equations.kinematics
-    t, *rest = at or (traj.t, traj.q, traj.u, traj.tau, traj.z)
     parts = (vector([TIME]), kin.q, kin.u, vector(map(symbol, traj.inputs)), kin.z, vector(map(symbol, dyn.parameters)))
     symbols = dict(zip(("t", "q", "u", "tau", "z", "p"), parts, strict=True))
-    values = dict(zip(symbols, (t[:, None], *rest, traj.parameters), strict=True))
     whole = [_written(e, kin.quasi, dyn.values) for e in outputs]
     known = {s for part in symbols.values() for s in part}
     for part in whole:
@@ -55,7 +58,12 @@ def run(traj: Trajectory, outputs: Sequence[Expr | Matrix], *at: np.ndarray) -> 
                 )
     used = {name: part for name, part in symbols.items() if len(part)}
     made = compile(used, whole, target=dyn.target, name="quantities")
-    return list(made(*[values[name] for name in used]))
+
+    def call(t: np.ndarray, *rest: np.ndarray) -> list[np.ndarray]:
+        values = dict(zip(symbols, (t[..., None], *rest), strict=True))
+        return list(made(*[values[name] for name in used]))
+
+    return call
 
 
 def _written(e: Expr | Matrix, *meanings: Mapping[Any, Any]) -> Expr | Matrix:
@@ -78,7 +86,7 @@ def within_limits(dynamics: Dynamics, tau: np.ndarray, parameters: np.ndarray) -
     return found
 
 
-class _Names(dict[str, Expr]):
+class Names(dict[str, Expr]):
     """What text may call the variables of a trajectory: elbow, q.elbow, u["left-elbow"], p.m."""
 
     def __init__(self, traj: Trajectory) -> None:

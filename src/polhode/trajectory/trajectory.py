@@ -370,18 +370,30 @@ class Trajectory:
 
     # pictures
 
-    def plot(self, names: str | Path | Sequence[str] | None = None, path: Any = None) -> Any:
+    def plot(self, *names: str | Path | Sequence[str] | None, path: Any = None) -> Any:
         """Draw coordinates, speeds, inputs and energies, or the named ones; return the matplotlib Figure.
 
         names : of coordinates, speeds and inputs, of constraints, or "kinetic",
-                "potential", "total", "drift"; of constraints that come and go, for what they did
-        path  : also write it, as PNG, SVG or PDF by its ending; alone, it may come first: traj.plot("arm.png")
+                "potential", "total", "drift"; of constraints that come and go, for what they did.
+                One by one, or in lists; the last may be the path: traj.plot("arm.png"), traj.plot("x", "y", "arm.png")
+        path  : also write it, as PNG, SVG or PDF by its ending
 
         Events are thin lines; below the curves a strip says what every constraint did that changed.
         """
-        if path is None and pictures.names_a_figure(names):
-            names, path = None, names
-        return pictures.plot(self, [str(names)] if isinstance(names, (str, Path)) else names, path)
+        chosen, path = pictures.named_and_path(names, path)
+        return pictures.plot(self, chosen, path)
+
+    def phase(self, x: str, y: str | None = None, path: Any = None) -> Any:
+        """Draw one quantity over another, from a dot where the run begins; return the matplotlib Figure.
+
+        x, y : names as of `plot`, or expressions: traj.phase("L*sin(theta)", "theta"). Of a coordinate alone, its rate
+        path : also write it, as PNG, SVG or PDF by its ending
+        """
+        return pictures.phase(self, x, y, path)
+
+    def _repr_html_(self) -> str:
+        """A player of the motion, which needs no network, for notebooks."""
+        return pictures.player(self)
 
     def animate(self, path: Any, fps: int = 25, magnify: float | str = 1) -> Path:
         """Write the motion: a page that plays it for .html, a film for .gif and .mp4; return the path.

@@ -4,7 +4,7 @@ from .animate import as_json, filled, page, save, scene_data
 from .frames import Frames
 from .layout import build, build_live
 from .optional import needed
-from .plot import Curve, figure
+from .plot import Curve, figure, phase_figure
 from .scene import Scene, Shape, Tie
 from .target import FIGURES, FILMS, for_animation, for_figure, placed
 
@@ -25,6 +25,7 @@ __all__ = [
     "for_figure",
     "needed",
     "page",
+    "phase_figure",
     "placed",
     "save",
     "scene_data",

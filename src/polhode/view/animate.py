@@ -6,14 +6,18 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polhode.spatial import Mesh
+
 from .film import PALETTE, write_film
-from .scene import Scene
+from .meshes import ON_PAGE, packed, thinned
+from .scene import Scene, Shape, Tie
 from .target import PAGES, for_animation
 
 FIELDS = tuple("title note alarm scale size floor marks bands depths parents hosts".split())
@@ -38,15 +42,26 @@ def scene_data(scene: Scene) -> dict[str, Any]:
     """All that a page needs to draw a scene."""
     world, moving = poses7(scene)
     digits = 7 - int(np.floor(np.log10(scene.size)))
-    fields = ("kind", "size", "role", "name", "bodies", "when")
+    made = iter(thinned([shape.mesh for shape in scene.shapes if shape.mesh is not None], ON_PAGE))
     return {
         **{name: getattr(scene, name) for name in FIELDS},
         **{name: getattr(scene.view, name) for name in ("yaw", "pitch", "follow")},
         **{"start": scene.t[0], "duration": scene.t[-1] - scene.t[0], "frames": len(scene.t), "palette": PALETTE},
-        "parts": [{f: getattr(p, f) for f in fields} | {"points": p.points.round(digits)} for p in scene.parts],
+        "parts": [part_data(part, made) | {"points": part.points.round(digits)} for part in scene.parts],
         "world": world,
         "poses": base64.b64encode(moving.astype("<f4").tobytes()).decode(),
     }
+
+
+def part_data(part: Shape | Tie, meshes: Iterator[Mesh]) -> dict[str, Any]:
+    """What a page knows of a part, but for its points; a mesh is the next of those made for it."""
+    fields = ("kind", "size", "role", "name", "bodies", "when")
+    found = {field: getattr(part, field) for field in fields}
+    if isinstance(part, Shape) and part.color:
+        found["color"] = part.color
+    if isinstance(part, Shape) and part.mesh is not None:
+        found["mesh"] = packed(next(meshes))
+    return found
 
 
 def as_json(data: Any) -> str:
@@ -59,7 +74,9 @@ def filled(text: str, title: str, **values: str) -> str:
 
     All at once, so that nothing in a value is taken for a place.
     """
-    known = {"look": _source("look.css"), "drawing": _source("drawing.js"), "title": html.escape(title), **values}
+    drawing = "".join(_source(name) for name in ("drawing.js", "unpack.js", "meshes.js"))
+    drawing = drawing.replace("export function", "function")  # of modules for the live page
+    known = {"look": _source("look.css"), "drawing": drawing, "title": html.escape(title), **values}
     place = re.compile(r"/\*\{\{(\w+)\}\}\*/(?:null|\n)|\{\{(title)\}\}")
     return place.sub(lambda found: known[found[1] or found[2]], text)
 

@@ -19,13 +19,15 @@ function readInks() {
   edge = dark.matches ? "#0e1216" : "#26303a";
 }
 readInks(); dark.addEventListener("change", () => { readInks(); draw(); });
-const color = part => inks[part.role] ?? scene.palette[Math.max(0, scene.depths[part.body]) % scene.palette.length];
+const color = part => part.color || inks[part.role] || scene.palette[Math.max(0, scene.depths[part.body]) % scene.palette.length];
 
 function put(X, k, out, o) {                      // point k of a body with pose X
   const x = local[3 * k], y = local[3 * k + 1], z = local[3 * k + 2];
   for (let d = 0; d < 3; d++) out[o + d] = X[3 * d] * x + X[3 * d + 1] * y + X[3 * d + 2] * z + X[9 + d];
 }
+let framed = [];                                  // their poses
 function place(X) {                               // all points, by the poses of the bodies
+  framed = X;
   for (let k = 0; k < count; k++) put(X[owner[k]], k, now, 3 * k);
 }
 
@@ -115,7 +117,7 @@ function shadows(ratio) {                         // opaque on a canvas of their
     if (role === "stand" || role === "joint" || at.some(p => !shade[3 * p + 2])) continue;
     if (["rod", "line", "wheel", "tube"].includes(kind)) {
       dim.lineWidth = Math.max((w ?? first) * shade[3 * at[0] + 2], 1.5); outline(at, dim, shade, kind === "wheel"); dim.stroke();
-    } else if (kind === "box") { outline(hull(at), dim, shade); dim.fill(); }
+    } else if (kind === "box" || kind === "mesh") { outline(hull(at), dim, shade); dim.fill(); }
     else if (kind === "sphere") {
       const [x, y, s] = shade.subarray(3 * at[0]), r = first * s;
       dim.beginPath(); dim.ellipse(x, y, r, r * Math.abs(Math.sin(camera.pitch)), 0, 0, 2 * Math.PI); dim.fill();
@@ -123,9 +125,9 @@ function shadows(ratio) {                         // opaque on a canvas of their
   }
   pen.globalAlpha = dark.matches ? 0.4 : 0.13; pen.drawImage(veil, 0, 0, width, height); pen.globalAlpha = 1;
 }
-function hull(corners) {                          // the outermost of the shadows of some points, in order
-  const order = [...corners].sort((a, b) => shade[3 * a] - shade[3 * b] || shade[3 * a + 1] - shade[3 * b + 1]);
-  const turn = (a, b, c) => (shade[3 * b] - shade[3 * a]) * (shade[3 * c + 1] - shade[3 * a + 1]) - (shade[3 * b + 1] - shade[3 * a + 1]) * (shade[3 * c] - shade[3 * a]);
+function hull(corners, on = shade) {              // the outermost of the shadows of some points, in order
+  const order = [...corners].sort((a, b) => on[3 * a] - on[3 * b] || on[3 * a + 1] - on[3 * b + 1]);
+  const turn = (a, b, c) => (on[3 * b] - on[3 * a]) * (on[3 * c + 1] - on[3 * a + 1]) - (on[3 * b + 1] - on[3 * a + 1]) * (on[3 * c] - on[3 * a]);
   const side = list => { const out = []; for (const p of list) { while (out.length > 1 && turn(out[out.length - 2], out[out.length - 1], p) <= 0) out.pop(); out.push(p); } out.pop(); return out; };
   return [...side(order), ...side(order.reverse())];
 }
@@ -207,6 +209,7 @@ const paint = {
     const lit = Math.abs(0.45 * n[0] - 0.3 * n[1] + 0.84 * n[2]) / (Math.hypot(...n) || 1), level = dark.matches ? 25 + 45 * lit : 150 + 80 * lit;
     outline(part.at); pen.fillStyle = `rgb(${level}, ${level + 5}, ${level + 10})`; pen.fill(); pen.lineWidth = 0.6; pen.strokeStyle = inks.stand; pen.stroke();
   },
+  mesh() {},                                      // all together, by meshes.js
   disc(part) { outline(part.at); pen.fillStyle = color(part); pen.fill(); pen.lineWidth = 1.2; pen.strokeStyle = inks.quiet; pen.stroke(); },
   mount(part, [x, y], r) {                        // hatched, where it hangs
     pen.globalAlpha = 0.8; pen.lineCap = "butt"; const c = color(part);
@@ -234,11 +237,14 @@ function solids() {                               // far things first
     if (part.kind === "patch") part.near -= 1e6;
   }
   pen.lineCap = "round";
+  let surfaces = meshes.count > 0;                // after the ground and what lies on it, before what is drawn by lines
   for (const part of painted.sort((a, b) => a.near - b.near)) {
+    if (surfaces && part.near > -1e5) { surfaces = false; meshes.draw(framed); pen.lineCap = "round"; }
     if (part.at.some(p => !screen[3 * p + 2]) || !there(part.when)) continue;  // behind the viewer, or not there
     const scale = part.at.reduce((sum, p) => sum + screen[3 * p + 2], 0) / part.at.length;
     paint[part.kind](part, pixels(part.at.slice(0, 2)), (part.size[part.size.length - 1] ?? 0) * scale);
   }
+  if (surfaces) meshes.draw(framed);
 }
 function markers() {
   const taken = [], shown = parts.filter(part => part.name);

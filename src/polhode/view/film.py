@@ -11,6 +11,7 @@ import numpy as np
 
 from .optional import needed
 from .scene import Scene, Shape, Tie, is_there, sag
+from .solid_film import Surfaces
 from .target import for_figure
 from .timeline import color_of
 
@@ -71,6 +72,7 @@ class _Canvas:
         self.center, self.distance = _fitted(scene, self.width / self.height, 1 - strip / self.height)
         ends = np.cumsum([0, *(len(part.points) for part in scene.parts)])
         self.parts = [(part, np.arange(a, b)) for part, a, b in zip(scene.parts, ends[:-1], ends[1:], strict=True)]
+        self.surfaces = Surfaces(self, needed("matplotlib.colors", "plot", "A film").to_rgba)
 
     def project(self, points: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pixels (n, 2), pixels a metre (n,) and nearness (n,) of points."""
@@ -92,6 +94,7 @@ class _Canvas:
         self._shadow(*self.project(flat, target)[:2])
         ends = {id(part): scene.points[i][at] for part, at in self.parts if part.kind == "rope"}
         self.apart = {key: float(np.linalg.norm(p[1] - p[0])) for key, p in ends.items()}
+        self.surfaces.draw(i, target)
         self._parts(i, xy, scale, near, target)
         top, right, span = self.height - 14, self.width - 12, float(scene.t[-1] - scene.t[0])
         say = partial(self.ax.text, color=EDGE, fontsize=10, parse_math=False)
@@ -181,6 +184,8 @@ class _Canvas:
             if part.kind in ("rod", "line", "wheel", "tube") and part.role != "stand":
                 around = [*at, at[0]] if part.kind == "wheel" else at
                 self.lines([xy[around]], part.size[-1] * scale[at].mean(), "#dde2e7", 1)
+            elif part.kind == "mesh":
+                self.face(outermost(xy[at]), "#dde2e7", 1, lw=0)
 
     def _parts(self, i: int, xy: np.ndarray, scale: np.ndarray, near: np.ndarray, target: np.ndarray) -> None:
         """All parts, nearer ones above; zorder from 10."""
@@ -203,6 +208,8 @@ class _Canvas:
                 self._trail(i, at[0], part.size[0], target)
             elif part.kind == "patch":
                 self.face(xy[at], shaded(scene.points[i][at]), 1.5 + 1e-3 * order, ec="#c3cad1", lw=0.5)
+            elif part.kind == "mesh":
+                continue
             elif part.kind == "box":
                 for corners in at[np.array(FACES)]:
                     self.face(xy[corners], self.color(part), float(nearness[corners].mean()), alpha=0.5)
@@ -210,6 +217,8 @@ class _Canvas:
                 self._part(part, xy[at], part.size[-1] * float(scale[at].mean()) if part.size else 0, order)
 
     def color(self, part: Shape | Tie) -> str:
+        if isinstance(part, Shape) and part.color:
+            return part.color
         return ROLES.get(part.role) or PALETTE[self.scene.depths[part.bodies[0]] % len(PALETTE)]
 
     def _part(self, part: Shape | Tie, xy: np.ndarray, width: float, order: float) -> None:
@@ -261,6 +270,25 @@ class _Canvas:
             xy, _, _ = self.project(_finer(self.scene.points[first : i + 1, p]), target)
             alpha = 0.75 * np.linspace(0, 1, len(xy) - 1) ** 1.5
             self.lines(np.stack([xy[:-1], xy[1:]], axis=1), 1.8, ACCENT, 2, alpha=alpha)
+
+
+def outermost(xy: np.ndarray) -> np.ndarray:
+    """The corners of what points in a plane are within, in order."""
+    order = xy[np.lexsort(xy.T[::-1])]
+
+    def side(points: np.ndarray) -> list[np.ndarray]:
+        found: list[np.ndarray] = []
+        for p in points:
+            while len(found) > 1 and _turn(found[-2], found[-1], p) <= 0:
+                found.pop()
+            found.append(p)
+        return found[:-1]
+
+    return np.array([*side(order), *side(order[::-1])] or [xy[0]])
+
+
+def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
 def shaded(corners: np.ndarray) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polhode.model import WORLD
+
 from .bent import Sections
 
 if TYPE_CHECKING:
@@ -17,11 +19,14 @@ class Frames:
     """The frames of a scene: the world, its bodies, sections of those that deform, and points of contact.
 
     bodies : names, without the world, in the order in which poses are given
+    places : of the world, of bodies and markers, by name: the frame that each is in, and its pose there
     """
 
     def __init__(self, layout: _Layout) -> None:
         self.bodies = tuple(body.name for body in layout.model.bodies)
         self.size = len(layout.names)
+        names = (WORLD, *self.bodies, *(marker.name for marker in layout.model.markers))
+        self.places: dict[str, tuple[int, np.ndarray]] = {name: layout.frame(name) for name in names}
         self._feet = dict(layout.feet)
         self._bent: list[tuple[str, int, list[int], Sections]] = []
         for name in dict.fromkeys(body for body, _ in layout.sections):

@@ -14,9 +14,9 @@ from polhode.model import WORLD, Contact, Joint, Latch, Loop, Model, Rolling, Ro
 from polhode.model.algebra import twists
 from polhode.model.body import Body
 from polhode.model.flexible import Station
-from polhode.spatial import Pose
+from polhode.spatial import Mesh, Pose
 
-from . import ground, sections, switched
+from . import ground, looks, sections, switched
 from .frames import Frames
 from .scene import Scene, Shape, Spans, Tie, viewpoint, where
 from .solid import Solid, aimed, numbers, pose, upright
@@ -94,6 +94,8 @@ class _Layout:
         self.lines: dict[str, tuple[tuple[Station, ...], ...]] = {}
         self.stations: dict[tuple[str, Matrix], Station] = {}
         self.sections: dict[tuple[str, Station], int] = {}
+        self.surfaces: dict[str, Mesh] = {}  # of shapes that are meshes, in the axes of their bodies
+        self.unseen: set[str] = set()  # shapes that cannot be read
         self.feet: dict[int, switched.Foot] = {}  # the frames of points of contact
 
     def numbers(self, part: Matrix | Iterable[Expr]) -> np.ndarray:
@@ -124,9 +126,15 @@ class _Layout:
         role: str = "body",
         name: str = "",
         when: Spans | None = None,
+        color: str = "",
     ) -> None:
-        made = Shape(kind=kind, body=body, pose=X, size=tuple(map(float, size)), role=role, name=name, when=when)
+        made = Shape(
+            kind=kind, body=body, pose=X, size=tuple(map(float, size)), role=role, name=name, when=when, color=color
+        )
         self.shapes.append(made)
+
+    def mesh(self, body: int, mesh: Mesh, role: str, color: str) -> None:
+        self.shapes.append(Shape(kind="mesh", body=body, pose=np.eye(4), mesh=mesh, role=role, color=color))
 
     def rod(self, body: int, a: np.ndarray, b: np.ndarray, width: float, role: str = "body") -> None:
         self.add("rod", body, pose(a, aimed(b - a)), float(np.linalg.norm(b - a)), width, role=role)
@@ -143,9 +151,12 @@ class _Layout:
         self.bars = bars
         self._measure(bars)
         self._ties()
-        for body in self.bodies:
+        looks.draw(self)
+        shaped = looks.owners(self)
+        bare = [body for body in self.bodies if self.index[body.name] not in shaped]
+        for body in bare:
             self._skeleton(body, bars[body.name])
-        self._solids(bars)
+        self._solids(bare, bars)
         for marker in self.model.markers[:MARKERS]:
             self.add("marker", *self.frame(marker.name), role="quiet", name=marker.name)
         seconds = float(np.clip(0.15 * (self.t[-1] - self.t[0]), 0.3, 2.0))
@@ -163,7 +174,7 @@ class _Layout:
         floor = 0.0 if low > -0.05 * self.size else low - 0.04 * self.size
         level = ground.level(self, U)
         floor = floor if level is None else level
-        self._stand(points, floor, U, grounded=level is not None)
+        self._stand(points, floor, U, grounded=level is not None, shaped=shaped)
         view = viewpoint(points, self.size)
         return Scene(
             t=self.t,
@@ -221,6 +232,7 @@ class _Layout:
         bases = [sections.place(self, b.parent, b.pose) for b in self.bodies if _slides(b.joint) < 2]
         places += [(k, X[:3, 3]) for k, X in bases]
         places += [(k, X[:3, 3]) for part in _between(self.model) for k, X in map(self.frame, part.ends)]
+        places += looks.places(self)
         self._wheels()
         self.alone = len(bars) == 1 and not any(bars.values()) and not self.shapes
         if not places:
@@ -285,11 +297,11 @@ class _Layout:
         elif body.joint.nu > 1 and not slides:
             self.add("sphere", k, X_BJ, 0.017 * self.thick, role="joint")
 
-    def _solids(self, bars: Mapping[str, Sequence[np.ndarray]]) -> None:
+    def _solids(self, bodies: Iterable[Body], bars: Mapping[str, Sequence[np.ndarray]]) -> None:
         """Centres of mass; and boxes for bodies whose bars would not show how they turn."""
         heaviest = max((s.mass for s in self.solids.values()), default=0.0)
         wheels = {s.body for s in self.shapes if s.kind in ("wheel", "ring")}
-        for body in self.bodies:
+        for body in bodies:
             name, solid = body.name, self.solids[body.name]
             k, carried = self.index[name], self._carried(name)
             if solid.mass > 0:
@@ -329,7 +341,7 @@ class _Layout:
         self.add("wheel", k, X, wide / 2, width)
         return True
 
-    def _stand(self, points: np.ndarray, floor: float, U: np.ndarray, grounded: bool) -> None:
+    def _stand(self, points: np.ndarray, floor: float, U: np.ndarray, grounded: bool, shaped: set[int]) -> None:
         """Tell where the machine hangs, from what goes far below; put a post and a plate under where it stands.
 
         An arm, which turns about the vertical, stands unless it begins far below.
@@ -339,6 +351,8 @@ class _Layout:
         for body in held if len(held) <= FEET else ():
             if grounded and _slides(body.joint):
                 continue  # it lies on the ground
+            if self.index[body.name] in shaped and (0 in shaped or self.solids[body.name].mass == 0):
+                continue  # it has a base of its own, or is one of several joints of what is drawn
             p, pans = self.numbers(body.pose.p), self._pans(body)
             x, y, z = U @ p
             foot = np.array([x, y, floor]) @ U

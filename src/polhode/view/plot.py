@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,8 @@ class Curve:
     quantity : what it is, the title of its panel: "Angles"
     unit     : "rad"; "" for a pure number
     section  : rows of panels, from above; side : the column in them, 0 or 1, None for either
-    note          : a line under the title of its panel
+    note   : a line under the title of its panel
+    least  : a change by less is rounding, and not drawn as motion
     """
 
     name: str
@@ -65,6 +66,7 @@ class Curve:
     section: int = 0
     side: int | None = None
     note: str = ""
+    least: float = 0.0
 
 
 def figure(
@@ -108,6 +110,32 @@ def figure(
             draw_bands(ax, t, bands or {}, 5.2, first=j == 0, last=j == width - 1)
             ax.set_xlim(*_span(t))
             ax.set_xlabel("time [s]")
+        head(fig, title, note)
+        if target is not None:
+            fig.savefig(target)
+    return fig
+
+
+def phase_figure(
+    across: tuple[str, np.ndarray], up: tuple[str, np.ndarray], jumps: Sequence[int], title: str, note: str, path: Any
+) -> Any:
+    """Draw a curve of one quantity over another, from a dot; jumps, by the number of the state after each, are dotted.
+
+    across, up : a label and values, (k,)
+    """
+    matplotlib = needed("matplotlib", "plot", "A plot")
+    target = None if path is None else for_figure(path)
+    with matplotlib.rc_context(STYLE):
+        fig = new_figure((5.4, 4.6), managed=path is None)
+        ax = fig.add_subplot()
+        (xs, ys), cuts = (across[1], up[1]), [0, *jumps, len(across[1])]
+        for a, b in pairwise(cuts):
+            ax.plot(xs[a:b], ys[a:b], color=COLORS[0])
+        for k in jumps:
+            ax.plot(xs[k - 1 : k + 1], ys[k - 1 : k + 1], ":", color=COLORS[1], linewidth=1)
+        ax.plot(xs[:1], ys[:1], "o", color=COLORS[0], markersize=5)
+        ax.set_xlabel(shortened(across[0], 60))
+        ax.set_ylabel(shortened(up[0], 60))
         head(fig, title, note)
         if target is not None:
             fig.savefig(target)
@@ -179,8 +207,9 @@ def _draw(ax: Any, t: np.ndarray, panel: Sequence[Curve]) -> None:
         ax.text(0, 1.03, "\n".join(notes), transform=ax.transAxes, fontsize=7.5, color=_ALARM, parse_math=False)
     ax.margins(x=0.01)
     values = np.concatenate([c.values[np.isfinite(c.values)] for c in panel])
-    if values.size and np.ptp(values) <= STILL * np.abs(values).max():
-        ax.set_ylim(*(values[0] + np.array([-0.5, 0.5]) * (abs(values[0]) or 1)))
+    if values.size and np.ptp(values) <= max(STILL * np.abs(values).max(), *(c.least for c in panel)):
+        size = abs(values[0]) if abs(values[0]) > max(c.least for c in panel) else 1
+        ax.set_ylim(*(values[0] + np.array([-0.5, 0.5]) * size))
     if values.size and 0 < np.abs(values).max() < min(1e-3, 10 * np.ptp(values)):
         ax.yaxis.set_major_formatter(lambda y, _: f"{y:.3g}".replace("e-0", "e-"))
     if len(panel) > 1:

@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 
 from polhode.model.errors import closest
+from polhode.spatial import Mesh
+
+from .meshes import extremes
 
 SIZES = {  # how many numbers the size of each kind has
     **{"rod": 2, "cylinder": 2, "box": 3, "sphere": 1, "wheel": 2, "ring": 2, "disc": 1},
     **{"mass": 1, "mount": 1, "pin": 1, "marker": 0, "trail": 1},
     **{"spring": 1, "line": 1, "rail": 0, "arrow": 1, "rope": 2, "patch": 0, "tube": 1, "ghost": 1},
+    "mesh": 0,
 }
 CIRCLE = np.array([(math.cos(x), math.sin(x), 0) for x in np.linspace(0, 2 * np.pi, 65)[:-1]])
 CORNERS = np.array([[(i >> axis & 1) - 0.5 for axis in range(3)] for i in range(8)])
@@ -36,11 +40,13 @@ class Shape:
            box (edges); sphere (radius); wheel and ring (radius, width) and disc (radius) across z;
            mass and mount (radius), the signs for a centre of mass and for what hangs from the world;
            pin (radius), a dot where something is held;
-           marker (), a cross with a name; trail (seconds), the path behind the origin
+           marker (), a cross with a name; trail (seconds), the path behind the origin; mesh (), a surface
     body : by its place in the scene, 0 for the world
     pose : X_BS, (4, 4)
     role : what its colour says: "body", "joint", "stand", "quiet" or "accent"
     when : from when to when it is there; None for always
+    mesh : of that kind, in the axes of the shape
+    color : "#rrggbb" or "#rrggbbaa" instead of that of the role; a mesh that has colours keeps them
     """
 
     kind: str
@@ -50,6 +56,8 @@ class Shape:
     role: str = "body"
     name: str = ""
     when: Spans | None = None
+    mesh: Mesh | None = None
+    color: str = ""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -61,11 +69,13 @@ class Shape:
 
     @property
     def points(self) -> np.ndarray:
-        """What it is drawn by, in its body, (n, 3): ends, corners, points around, or the middle."""
+        """What it is drawn by, in its body, (n, 3): ends, corners, points around or farthest points, or the middle."""
         if self.kind in _ENDS:
             local = _ENDS[self.kind] * self.size[0]
         elif self.kind == "box":
             local = CORNERS * self.size
+        elif self.mesh is not None:
+            local = extremes(self.mesh)
         else:
             local = CIRCLE * self.size[0] if self.kind in ("wheel", "ring", "disc") else np.zeros((1, 3))
         found: np.ndarray = local @ self.pose[:3, :3].T + self.pose[:3, 3]
@@ -237,6 +247,8 @@ def is_there(part: Shape | Tie, time: float) -> bool:
 def _check(part: Shape | Tie) -> None:
     if part.kind not in SIZES:
         raise ValueError(f"There is no kind of shape {part.kind!r}. {closest(part.kind, SIZES)}")
+    if part.kind == "mesh" and getattr(part, "mesh", None) is None:
+        raise ValueError("A shape of kind 'mesh' has no mesh, expected mesh=Mesh(vertices, triangles).")
     if len(part.size) != SIZES[part.kind]:
         raise ValueError(f"A {part.kind}: its size has {len(part.size)} numbers, expected {SIZES[part.kind]}.")
 

@@ -15,7 +15,7 @@ from polhode.graph import zeros
 from polhode.model import Brake, Clutch, Contact, KnifeEdge, Latch, Lock, Rope, Stop
 from polhode.model.algebra import twists
 
-from . import sections
+from . import looks, sections
 from .scene import Spans
 from .solid import aimed, pose
 
@@ -32,10 +32,12 @@ def draw(layout: _Layout, modes: Modes, U: np.ndarray) -> None:
     """Add the shapes of all that comes and goes."""
     grounds: Grounds = {}
     rotors = {speed for body in layout.model.bodies if body.rotor for speed in body.joint.speeds()}
+    shaped = looks.owners(layout)
     for c in layout.model.constraints:
         acts = spans(modes, c.name)
         if isinstance(c, KnifeEdge):
-            _blade(layout, c, U)
+            if layout.hosts[layout.frame(c.marker)[0]] not in shaped:
+                _blade(layout, c, U)
         elif isinstance(c, Contact):
             _contact(layout, c, acts, U, grounds)
         elif isinstance(c, Rope):

@@ -6,15 +6,14 @@ by scipy in continuous time.
 
 from __future__ import annotations
 
-import select
-
 import numpy as np
 import pytest
+from in_hand import Felt, felt, felt_by_the_clock
 from scipy.integrate import solve_ivp
 from test_gillespie_cart import P, bias, caster, mass, ratio
 
 import polhode as ph
-from polhode.interact import Driver, Link, Scripted, Udp, coupler, effective_mass, realtime, suggest
+from polhode.interact import Realtime, Scripted, coupler, effective_mass, realtime, suggest
 from polhode.interact.stiffness import needed_damping
 
 RATE, SPAN = 1000.0, 1.2
@@ -54,30 +53,13 @@ def held():
     return made, ph.formulate(made.model).compile()
 
 
-def felt(held, stuck: bool):
-    """Rows of displacement of the hand, x and y; force that it feels; what it has put in; what all have of it."""
+def taken_along(held, stuck: bool) -> tuple[Felt, Realtime]:
+    """The cart in a hand, tick by tick."""
     made, dyn = held
     rt = realtime(dyn, Q0, rate=RATE)
     if stuck:
         rt.engage("caster")
-    hand, now, rows = Scripted(wanted, **ARM), [0.0], []
-    with Udp(clock=lambda: now[0], damping=ARM["damping"]) as device, Driver(device.address) as driver:
-        link = Link(rt, made, device)
-        for _ in range(round(SPAN * RATE)):
-            driver.send(hand.read())
-            assert select.select([device._socket], [], [], 10)[0]
-            link.tick()
-            shown = driver.receive(wait=10)
-            assert shown == link.shown
-            hand.write(shown)
-            hand.advance(T)
-            now[0] += T
-            s = rt.state
-            handle = dyn.pose("handle")(s.q)[:3, 3]
-            has = hand.kinetic + dyn.energy(s.q, s.u)[0] + 0.5 * K * np.sum((hand.x - handle) ** 2)
-            rows.append([*(hand.x[:2] - GRIP), *shown[3:5], hand.worked, has])
-        assert device.ignored == 0
-    return np.array(rows), rt
+    return felt(rt, made, Scripted(wanted, **ARM), round(SPAN * RATE)), rt
 
 
 def reference(stuck: bool) -> np.ndarray:
@@ -115,8 +97,9 @@ def reference(stuck: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("stuck", [False, True], ids=["free", "stuck"])
 def test_force_against_displacement(held, stuck):
-    rows, rt = felt(held, stuck)
+    found, rt = taken_along(held, stuck)
     expected = reference(stuck)
+    rows = np.hstack([found.moved[:, :2], found.force[:, :2]])
     assert np.abs(expected[:, 2:]).max() > 5
     for column in range(4):
         size = np.abs(expected[:, column // 2 * 2 : column // 2 * 2 + 2]).max()
@@ -132,14 +115,30 @@ def test_the_cart_in_a_hand_is_passive(held, stuck):
     found = suggest(dyn, "handle", RATE, q, device_damping=ARM["damping"], turns=False)
     assert found.stiffness > K
     assert needed_damping(K, B, effective_mass(dyn, "handle", q)[1], RATE) < ARM["damping"]
-    rows, _ = felt(held, stuck)
-    put, has = rows[:, 4], rows[:, 5]
-    assert np.all(has <= put + 1e-9)
-    assert put.max() > 0.1
+    run, _ = taken_along(held, stuck)
+    assert np.all(run.has <= run.put + 1e-9)
+    assert run.put.max() > 0.1
+    assert np.cumsum(run.gained).max() < 1e-3 * run.put.max()  # the step is of order 2 where it turns
+    assert run.counted.min() >= 0  # so that the net below has nothing to do
+    assert run.taken == 0
 
 
 def test_the_hand_feels_that_the_caster_sticks(held):
     """Stuck, the cart goes along an arc; the hand, which goes straight, is pushed aside and gets less far."""
-    free, stuck = felt(held, False)[0], felt(held, True)[0]
-    assert np.abs(stuck[:, :2] - free[:, :2]).max() > 0.005
-    assert np.abs(stuck[:, 2:4] - free[:, 2:4]).max() > 2
+    free, stuck = taken_along(held, False)[0], taken_along(held, True)[0]
+    assert np.abs(stuck.moved - free.moved).max() > 0.005
+    assert np.abs(stuck.force - free.force).max() > 2
+
+
+@pytest.mark.parametrize("stuck", [False, True], ids=["free", "stuck"])
+def test_by_the_clock(held, stuck):
+    """The loop, the thread that serves the device and the hand each go at their own pace."""
+    made, dyn = held
+    rt = realtime(dyn, Q0, rate=RATE)
+    if stuck:
+        rt.engage("caster")
+    rows, failure = felt_by_the_clock(rt, made, Scripted(wanted, **ARM), lambda rt, hand: hand.t > SPAN / 2)
+    assert failure == ""
+    assert rt.state.q[0] > 0.02  # it was taken along
+    assert rows[:, 3].min() < -1  # and held the hand back
+    assert (rt.state.q[3] == pytest.approx(Q0["q4"], abs=1e-9)) == stuck

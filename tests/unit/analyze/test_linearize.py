@@ -395,7 +395,7 @@ def test_what_cannot_be_linearised_is_refused_with_a_remedy():
     refused("tau: there is no speed 'motor'", KeyError, tau={"motor": 1.0})
     refused("q: there is no 'tetha'", KeyError, q={"tetha": 1.0})
     refused("t is 'now', expected a time", t="now")
-    refused("linearize takes a Dynamics, found Equations", TypeError, dyn=ph.formulate(cart_pole()))
+    refused("active= is for numbers, found Equations", TypeError, dyn=ph.formulate(cart_pole()), active=["x"])
     refused("No value for parameter 'L'", dyn=ph.formulate(cart_pole()).compile())
     closed = ph.formulate(four_bar()).compile()
     refused("position does not satisfy 'close.*assemble", dyn=closed, q={"a": 0.3})

@@ -236,6 +236,17 @@ def test_help_names_the_commands():
     assert all(word in done.stdout for word in ("info", "derive", "eval"))
 
 
+def test_export_writes_a_robot_with_its_limits(tmp_path):
+    path = tmp_path / "page.html"
+    done = run("export", UR5, "--set", "elbow=0.5", "-o", path)
+    assert done.returncode == 0, done.stderr
+    machine = json.loads(re.search(r"machine = (\{.*\});", path.read_text()).group(1))
+    assert "limit of elbow" in machine["holds"]["groups"]
+    assert run("export", UR5, "--limits", "ignore", "-o", path).returncode == 0
+    machine = json.loads(re.search(r"machine = (\{.*\});", path.read_text()).group(1))
+    assert "native" not in machine
+
+
 def test_export_writes_a_page_with_sliders_for_parameters(pendulum, tmp_path):
     path = tmp_path / "page.html"
     given = ["--p", "m=2, L=0.5, g=9.81", "--set", "theta=1", "--tau", "theta_dot=-0.1*theta_dot"]
@@ -246,5 +257,4 @@ def test_export_writes_a_page_with_sliders_for_parameters(pendulum, tmp_path):
     assert machine["x"][:2] == [1, 0]
     assert machine["p"] == [0.5, 9.81, 2]
     assert "Give --p 'L=..., g=..., m=...'" in run("export", pendulum).stderr
-    assert "or give --limits ignore where they are" in run("export", UR5).stderr
     assert "--to pdf: expected html." in run("export", pendulum, "--to", "pdf").stderr

@@ -1,10 +1,12 @@
 """polhode view: it serves until Ctrl-C, and refuses in one message."""
 
 import http.client
+import json
 import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -30,6 +32,24 @@ def test_it_serves_until_it_is_interrupted(tmp_path):
     assert run.returncode == 0
     assert "Traceback" not in rest
     assert "deadlines missed" in rest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
+def test_it_records_what_polhode_replay_runs_again(tmp_path):
+    path, kept = pendulum(tmp_path), tmp_path / "s.npz"
+    asked = words(path, "--no-browser", "--set", "elbow=0.3", "--tau", "shoulder_dot=-shoulder", "--record", kept)
+    with subprocess.Popen(asked, stderr=subprocess.PIPE, text=True) as run:
+        run.stderr.readline()
+        time.sleep(1.0)
+        run.send_signal(signal.SIGINT)
+        said = run.stderr.read()
+    ticks = int(re.search(r"what was done in ([\d,]+) ticks", said)[1].replace(",", ""))
+    assert ticks > 0
+    again = [sys.executable, "-m", "polhode", "replay", path, "--session", kept, "--json"]
+    done = subprocess.run(list(map(str, again)), capture_output=True, text=True, check=True, timeout=120)
+    found = json.loads(done.stdout)
+    assert found["ticks"] == ticks
+    assert found["end"]["t"] == pytest.approx(ticks / 1000)
 
 
 @pytest.mark.parametrize(

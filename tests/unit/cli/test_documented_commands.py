@@ -1,8 +1,10 @@
 """Every command in README and docs that names a file of ours runs."""
 
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,35 @@ def test_there_are_commands():
     assert len(COMMANDS) >= 5
 
 
+LASTING = ("view",)  # commands that go on until they are ended
+PATIENCE = 300  # s
+
+
+def started(command, folder):
+    (folder / "examples").symlink_to(ROOT / "examples")
+    words = [sys.executable, "-m", "polhode", *shlex.split(command)[1:]]
+    lasts = words[3] in LASTING
+    return subprocess.Popen(
+        [*words, "--no-browser"] if lasts else words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    ), lasts
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command, tmp_path):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    words = [sys.executable, "-m", "polhode", *shlex.split(command)[1:]]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr
+    run, lasts = started(command, tmp_path)
+    with run:
+        try:
+            if lasts:
+                said = run.stderr.readline()
+                assert "is at http" in said, said + run.stderr.read()
+                address = said.split()[-1]
+                assert b"<canvas" in urllib.request.urlopen(address, timeout=PATIENCE).read()
+                run.send_signal(signal.SIGINT)
+            _, errors = run.communicate(timeout=PATIENCE)
+        finally:
+            run.kill()
+    assert run.returncode == 0, errors

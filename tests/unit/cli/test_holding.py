@@ -129,7 +129,7 @@ def test_derive_writes_the_rows_or_says_that_they_are_left_out(linkage):
     assert json.loads(run("derive", linkage, "--to", "json", "--bare"))["left_out"] == ["close"]
 
 
-@pytest.mark.parametrize("simplify", [[], ["--simplify"]])
+@pytest.mark.parametrize("simplify", [[], pytest.param(["--simplify"], marks=pytest.mark.slow)])
 def test_latex_has_the_reactions(linkage, simplify):
     text = run("derive", linkage, "--to", "latex", *simplify)
     assert text.startswith("% Holding 'close'")

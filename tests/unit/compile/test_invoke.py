@@ -51,6 +51,7 @@ def test_several_arguments_and_outputs():
     assert z[0] == 3
 
 
+@pytest.mark.slow
 def test_large_functions_use_the_workspace():
     e = X
     for _ in range(1500):

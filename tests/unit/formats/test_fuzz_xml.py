@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polhode.formats.mjcf import read_mjcf
+from polhode.formats.sdf import read_sdf
 from polhode.formats.urdf import read_urdf
 from polhode.formats.xml import parse, to_number
 from polhode.model import Model, ModelError
@@ -48,7 +49,23 @@ MJCF = """<mujoco model="m"><compiler angle="radian" eulerseq="xyz"/><option gra
  <intvelocity joint="j" inheritrange="1" actlimited="true"/><motor cranksite="s" slidersite="s2" cranklength="1"/>
 </actuator>
 </mujoco>"""
+SDF = """<sdf version="1.9"><model name="m" canonical_link="a"><pose>0 0 1 0 0 0</pose>
+<link name="a"><inertial><pose>0 0 1 0 1.5 0</pose><mass>2</mass><inertia><ixx>1</ixx><ixz>0.1</ixz></inertia>
+ </inertial>
+ <visual name="v"><geometry><box><size>1 1 1</size></box></geometry></visual></link>
+<link name="b"><pose relative_to="a">0 0 1 0 0 0</pose></link>
+<frame name="f" attached_to="a"><pose relative_to="b" degrees="true">0 0 0 0 0 1</pose></frame>
+<joint name="j" type="revolute"><parent>world</parent><child>a</child><axis><xyz expressed_in="f">0 0 1</xyz>
+ <limit><lower>-1</lower><upper>1</upper></limit><dynamics><damping>0.1</damping></dynamics></axis></joint>
+<joint name="k" type="universal"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>
+ <axis2><xyz>1 0 0</xyz></axis2></joint>
+<joint name="l" type="ball"><pose>0 0 1 0 0 0</pose><parent>b</parent><child>n::c</child></joint>
+<joint name="x" type="revolute"><parent>n::c</parent><child>a</child></joint>
+<model name="n" placement_frame="c"><pose relative_to="a">1 0 0 0 0 0</pose>
+ <link name="c"><pose>1 0 0 0 0 0</pose></link>
+</model></model></sdf>"""
 READERS = {
+    "sdf": (SDF, read_sdf),
     "urdf": (URDF, lambda text: read_urdf(text, floating="quaternion", passive=True)),
     "mjcf": (MJCF, lambda text: read_mjcf(text, folder=Path(__file__).parent)),
 }
@@ -145,7 +162,9 @@ def test_no_misspelt_name_that_matters_is_passed_over(kind):
     for k, key in spots:
         root = ElementTree.fromstring(text)
         element = list(root.iter())[k]
-        if (element.tag, key) == ("robot", "name") or element in root.findall("./transmission//"):
+        if (element.tag, key) == ("robot", "name") or element in root.findall("./transmission//") + root.findall(
+            ".//visual//"
+        ):
             continue  # neither moves anything as long as it is noted
         if element.tag == "transmission":
             continue

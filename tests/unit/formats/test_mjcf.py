@@ -383,7 +383,7 @@ FAULTS = {
     model_of("", '<option gravity="1"/>'): "Option gravity is '1', expected 3 numbers",
     model_of(body(HINGE, mass='<inertial mass="1"/>')): "inertial pos is missing",
     model_of(body(HINGE, mass='<inertial pos="0 0 0" mass="-1" diaginertia="1 1 1"/>')): "mass is -1",
-    model_of(body(HINGE + '<geom type="mesh" mesh="m"/>', mass="")): "inertia from meshes is not read",
+    model_of(body(HINGE + '<geom type="mesh" mesh="m"/>', mass="")): "Mesh 'm' is not in <asset>. There are none.",
     model_of(body(HINGE + '<geom type="blob"/>', mass="")): "type is 'blob'",
     model_of(body(HINGE + '<geom type="box" size="1 1"/>', mass="")): "size is '1 1', expected 3 numbers",
     model_of(body(HINGE + '<geom type="capsule" size="1" fromto="0 0 0 0 0 0"/>', mass="")): "fromto has length 0",
@@ -611,3 +611,15 @@ def test_a_pose_at_rest_is_a_keyframe_without_a_note_and_makes_way_for_keys():
     assert [key.start()["q0"]["j"] for key in model.keyframes] == [1, 2, 0]
     assert model.keyframe("file 3").start() == {"q0": {"j": 0}}
     assert not model.notes
+
+
+@pytest.mark.parametrize("ranged", ["", 'range="-1 1"'])
+def test_a_free_joint_has_no_limits_though_it_inherits_some(ranged):
+    """As in MuJoCo, which sets jnt_limited to 0 there."""
+    body = '<body name="b"><joint type="free"/><geom size=".1"/></body>'
+    text = f'<mujoco><default><joint limited="true" {ranged}/></default><worldbody>{body}</worldbody></mujoco>'
+    model = read_mjcf(text)
+    assert model.bodies[0].joint.kind == "free"
+    assert not any("range" in note for note in model.notes)
+    theirs = pytest.importorskip("mujoco").MjModel.from_xml_string(text)
+    assert not theirs.jnt_limited.any()

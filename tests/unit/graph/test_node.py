@@ -143,6 +143,7 @@ def test_deep_graph_evaluates(deep):
     assert evaluate(deep, {X: 0.5, Y: 0.99}) == expected
 
 
+@pytest.mark.slow
 def test_deep_graph_differentiates(deep):
     point = {X: 0.5, Y: 1.5}
     forward = evaluate(diff(deep, X), point)

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import polhode as ph
 from polhode.interact import AdmittanceLink, admittance, realtime
-from polhode.interact.admittance import quaternion
+from polhode.interact.turning import quaternion
 
 
 class Arm:

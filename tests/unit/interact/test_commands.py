@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.interact import realtime, replay
 from polhode.interact.commanding import SLOTS
-from polhode.interact.realtime import realtime, replay
 from polhode.simulate.switchboard import SwitchError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="deadlines by clock_nanosleep, which Linux has")
@@ -203,3 +203,141 @@ def test_switches_that_wait_for_something_are_done_in_the_tick_after():
         with machine:
             time.sleep(0.02)
         assert machine.state.u == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize(
+    "said", ["x > 0.0305", "x > 0.0305 and x_dot < 0.4", "x < -0.02 or x > 0.02", "0.1 > x and x > 0.05 or x_dot < 0"]
+)
+def test_switches_that_wait_are_done_without_python_and_as_in_a_simulation(said, monkeypatch):
+    """A mass on a spring, with a brake that slips: engaged and released by what it does, again and again."""
+    build = ph.Builder("waiting", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    build.force("x_dot", "-400*x")
+    build.brake("x_dot", name="brake", active=False, capacity=3)
+    build.switch(when=said, engage="brake")
+    build.switch(when="x_dot < -0.3", release="brake")
+    dyn = ph.formulate(build.build()).compile()
+    machine = realtime(dyn, u0=[2.0])
+    sim = ph.Simulation(dyn, u0=[2.0], method="moreau", step=1e-3)
+    monkeypatch.setattr(machine, "_came_back", lambda code: code == 0 or pytest.fail(f"the loop came back: {code}"))
+    for _ in range(600):
+        machine.step()
+        sim.step()
+        np.testing.assert_allclose([*machine.state.q, *machine.state.u], [*sim.q, *sim.u], atol=1e-12)
+    assert len([e for e in machine.events if e.mode["brake"] == "released"]) >= 2
+    assert [e.t for e in machine.events] == pytest.approx([e.time for e in sim.events][1:])
+
+
+@pytest.mark.parametrize("method", ["moreau", "rk4"])
+def test_a_loop_stays_closed_where_a_length_is_changed_and_stops_where_it_cannot(method):
+    L, build = ph.symbol("L"), ph.Builder("four-bar")
+    for name, parent, at, com in (
+        ("crank", "world", 0, 0.1),
+        ("rod", "crank", 0.2, 0.3),
+        ("rocker", "world", 0.5, 0.2),
+    ):
+        joint, turns = ph.revolute("y", name=f"turn of {name}"), (0.01, 0.02, 0.02)
+        build.body(name, parent=parent, joint=joint, at=(at, 0, 0), mass=1, com=(com, 0, 0), inertia=turns)
+    build.marker("a", body="rod", at=(0.6, 0, 0))
+    build.marker("b", body="rocker", at=(L, 0, 0))
+    build.loop("a", "b", "hinge", axis="y", name="close")
+    dyn = ph.formulate(build.build()).compile()
+    p = {"L": 0.4}
+    machine = realtime(dyn, *ph.assemble(dyn, [1.0, 0.5, 1.2], p=p), p=p, method=method)
+
+    def gap() -> float:
+        crank, rod, rocker = machine.state.q
+        ends = [(0.2, crank), (0.6, crank + rod), (-machine.p[0], rocker)]
+        return np.linalg.norm(sum(r * np.array([np.cos(a), -np.sin(a)]) for r, a in ends) - [0.5, 0])
+
+    for length in (0.4, 0.41, 0.45, 0.6):
+        machine.p = {"L": length}
+        machine.step(50)
+        assert gap() < 1e-12
+    machine.p = {"L": 3.0}
+    machine.step()
+    assert "close" in machine.failure
+
+
+def timed(*switches, capacity=None):
+    """A mass with a brake and a lock, pushed, and switches of both."""
+    build = ph.Builder("timed", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("arm", parent="cart", joint=ph.revolute("y", name="a"), mass=1, com=(0.1, 0, 0.4), inertia=(0.1,) * 3)
+    build.brake("x_dot", name="brake", active=False, capacity=capacity)
+    build.lock("a", name="lock", active=False)
+    for given in switches:
+        build.switch(**given)
+    return ph.formulate(build.build()).compile()
+
+
+def without_python(machine, monkeypatch):
+    monkeypatch.setattr(machine, "_came_back", lambda code: code == 0 or pytest.fail(f"the loop came back: {code}"))
+
+
+@pytest.mark.parametrize("method", ["moreau", "rk4"])
+def test_switches_by_time_are_done_without_python_and_as_in_a_simulation(method, monkeypatch):
+    """Those of one time are one event, of which the last counts; the others come one by one."""
+    dyn = timed(
+        {"at": 0.05, "engage": ["brake", "lock"]}, {"at": 0.05, "release": "lock"}, {"at": 0.09, "engage": "lock"},
+        {"at": 0.2, "release": ["brake", "lock"]}, {"at": 0.3, "engage": "lock"}, {"at": 9.0, "release": "lock"},
+        capacity=3 if method == "moreau" else None,
+    )  # fmt: skip
+    machine, given = realtime(dyn, u0=[1.0, 2.0], method=method), {"method": method, "step": 1e-3}
+    sim = ph.Simulation(dyn, u0=[1.0, 2.0], **given)
+    without_python(machine, monkeypatch)
+    machine.step(400)
+    sim.run(0.4)
+    np.testing.assert_allclose([*machine.state.q, *machine.state.u], [*sim.q, *sim.u], atol=1e-9)
+    done = [(round(e.t, 9), e.mode["brake"] != "released", e.mode["lock"] != "released") for e in machine.events]
+    expected = [(0.05, True, False), (0.09, True, True), (0.2, False, False), (0.3, False, True)]
+    assert [each for each in done if each[0] in (0.05, 0.09, 0.2, 0.3)] == expected
+    machine.reset()
+    machine.step(60)
+    assert machine.mode["brake"] != "released"  # they are to come again
+    states = replay(dyn, machine.session)
+    assert states[-1].u.tolist() == machine.state.u.tolist()
+
+
+def test_a_switch_by_time_that_cannot_be_stops_the_machine_and_says_why():
+    build = ph.Builder("gap", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("b", joint=ph.prismatic("x", name="y"), mass=1)
+    build.loop("a", "b", "point", name="tie", active=False)
+    build.switch(at=0.01, engage="tie")
+    machine = realtime(ph.formulate(build.build()).compile(), [0.0, 1.0], u0=[1.0, 0.0])
+    machine.step(20)
+    assert machine.ticks == 10
+    assert "'tie' cannot be engaged at t = 0.01 s" in machine.failure
+
+
+def test_conditions_of_many_comparisons_are_decided_on_in_the_loop(monkeypatch):
+    """Nine of them: it becomes true where the place is between two marks, of four pairs, and the speed is positive."""
+    pairs = " or ".join(f"x > {a} and x < {a + 0.02:.2f}" for a in (0.03, 0.09, 0.15, 0.21))
+    dyn = timed(
+        {"when": f"x_dot > 0 and ({pairs})", "engage": "brake"}, {"when": "x_dot < 0.4", "release": "brake"}, capacity=3
+    )
+    given = {"u0": [1.5, 0.0], "tau": {"x_dot": 2.0}}
+    machine = realtime(dyn, **given)
+    sim = ph.Simulation(dyn, method="moreau", step=1e-3, **given)
+    without_python(machine, monkeypatch)
+    for _ in range(400):
+        machine.step()
+        sim.step()
+        np.testing.assert_allclose([*machine.state.q, *machine.state.u], [*sim.q, *sim.u], atol=1e-12)
+    assert len(machine.events) > 2
+
+
+@pytest.mark.parametrize("method", ["euler", "midpoint", "rk4"])
+def test_a_tick_with_an_event_is_as_long_as_others(method):
+    """Methods that stop at an event within a step take the rest of it too: the machine stays in time with the clock."""
+    dyn = timed({"when": "x > 0.0305", "engage": "lock"}, {"when": "x > 0.0309", "release": "lock"})
+    start = [1.0, 2.0]
+    machine = realtime(dyn, u0=start, method=method)
+    machine.step(100)
+    assert machine.state.t == pytest.approx(0.1, abs=1e-12)
+    assert [event.tick for event in machine.events] == [30, 30]
+    run = ph.simulate(dyn, None, start, 0.1, output=[0, 0.1], rtol=1e-12, atol=1e-12)
+    assert machine.state.q == pytest.approx(run.q[-1], abs=1e-3 if method == "euler" else 1e-6)
+    states = replay(dyn, machine.session)
+    assert states[-1].u.tolist() == machine.state.u.tolist()

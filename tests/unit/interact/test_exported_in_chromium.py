@@ -1,15 +1,13 @@
 """The exported file, opened from disk in a browser without a window."""
 
-import shutil
-
 import numpy as np
 import pytest
-from test_exported import CART, GRIP, cart_pole
+from test_exported import CART, GRIP, arm, cart_pole
+from test_exported_switches import RUNS, cart, switches_of
 
 import polhode as ph
 from polhode.interact import export
 
-FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
 # colours of the canvas: how many there are, and how many pixels are not the most frequent
 COLOURS = """() => {
   const image = pen.getImageData(0, 0, canvas.width, canvas.height), data = new Uint32Array(image.data.buffer);
@@ -18,17 +16,8 @@ COLOURS = """() => {
   return [seen.size, data.length - Math.max(...seen.values())];
 }"""
 
-
-@pytest.fixture(scope="module")
-def browser():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("CHROMIUM IS MISSING: pages are not opened")
-    playwright = pytest.importorskip("playwright.sync_api", reason="PLAYWRIGHT IS MISSING: pages are not opened")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield found
-        found.close()
+# the page forbids texts that are evaluated, so it is not asked by `wait_for_function`
+RUNS_ON = "new Promise(done => { (function look() { polhode.state().t > 0.05 ? done() : setTimeout(look, 20); })(); })"
 
 
 @pytest.fixture
@@ -75,6 +64,52 @@ def test_the_player_of_a_run_draws_it_too(opened, tmp_path):
     before = tab.evaluate("[...now]")
     tab.keyboard.press("ArrowRight")
     assert tab.evaluate("[...now]") != before
+
+
+def test_the_caster_is_stuck_and_freed(opened, tmp_path):
+    """By its switch, by a script, and by native code at the same ticks."""
+    _, given, _ = RUNS["cart"]
+    dyn = ph.formulate(cart()).compile()
+    tab = opened(export(dyn, tmp_path / "cart.html", **given), "paused")
+    toggle = tab.get_by_role("switch", name="caster")
+    assert not toggle.is_checked()
+    tab.evaluate("polhode.advance(250)")
+    toggle.click()
+    modes = {"back wheels": "engaged", "front wheel": "engaged", "caster": "engaged", "parked": "released"}
+    assert tab.evaluate("polhode.mode()") == modes
+    assert tab.locator(".switch", has_text="caster").inner_text().split() == ["caster", "engaged"]
+    assert tab.evaluate("polhode.advance(650), polhode.release('caster')")
+    assert not toggle.is_checked()
+    found = tab.evaluate("polhode.advance(1100), polhode.state()")
+    commands = {250: {"caster": 1}, 900: {"caster": -1}}
+    traj = ph.simulate(dyn, t_end=2.0, method="rk4", step=1e-3, switches=switches_of(commands), **given)
+    np.testing.assert_allclose(found["q"], traj.q[-1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["u"], traj.u[-1], rtol=0, atol=1e-9)
+    said = tab.evaluate("(() => { try { polhode.engage('anchor') } catch (e) { return e.message } })()")
+    assert said == "There is no constraint 'anchor' to switch. There are: back wheels, front wheel, caster, parked."
+    tab.keyboard.press("r")
+    assert tab.evaluate("polhode.mode()")["caster"] == "released"
+
+
+def test_a_flexible_arm_is_drawn_deflected(opened, tmp_path):
+    """The section at its end is where a marker there is in native code, and moves as that does."""
+    dyn = arm()
+    tab = opened(export(dyn, tmp_path / "arm.html", {"a": 0.3}, step=5e-4), "paused")
+    found, frames, jacobians = tab.evaluate("""() => {
+      polhode.advance(600); const on = machine.bent[0];
+      const every = Array.from({ length: on.count }, (_, s) => on.first + s);
+      return [polhode.state(), every.map(k => [...of(k)]), every.map(k => (jacobian(k), [...J]))];
+    }""")
+    traj = ph.simulate(dyn, {"a": 0.3}, t_end=0.3, method="rk4", step=5e-4)
+    np.testing.assert_allclose(found["q"], traj.q[-1], rtol=0, atol=1e-9)
+    q, nu = np.array(found["q"]), len(found["u"])
+    X, J = dyn.pose("tip")(q), dyn.jacobian("tip")(q)
+    rigid = dyn.pose("arm")(q) @ [1, 0, 0, 1]
+    assert np.linalg.norm(X[:3, 3] - rigid[:3]) > 1e-3  # it bends
+    end = int(np.argmin([np.linalg.norm(frame[9:] - X[:3, 3]) for frame in np.array(frames)]))
+    np.testing.assert_allclose(frames[end][9:], X[:3, 3], atol=1e-12)
+    np.testing.assert_allclose(np.reshape(frames[end][:9], (3, 3)), X[:3, :3], atol=1e-12)
+    np.testing.assert_allclose(np.reshape(jacobians[end], (6, nu)), J, atol=1e-11)
 
 
 def test_a_body_is_pulled_to_where_the_pointer_is(page):
@@ -126,7 +161,7 @@ def test_keys_and_sliders(page):
     assert page.evaluate("[p[0], tau[1], polhode.state().t]") == pytest.approx([0.25, 0.0, 1e-3])
     page.locator("canvas").focus()
     page.keyboard.press("Space")
-    page.wait_for_function("polhode.state().t > 0.05")
+    page.evaluate(RUNS_ON)
     assert page.get_by_role("button", name="Pause").is_visible()
     page.keyboard.press("Space")
     page.keyboard.press("r")

@@ -2,7 +2,6 @@
 
 import io
 import os
-import shutil
 import time
 from contextlib import contextmanager
 
@@ -10,22 +9,6 @@ import numpy as np
 import pytest
 
 from tests.live import server
-
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: the live page is not tested"
-)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = "--no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --ignore-gpu-blocklist".split()
-FOUND = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(FOUND is None, reason="There is no Chromium here: the live page is not tested in one")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=FOUND, args=FLAGS)
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +38,7 @@ def opened(browser, served, width=800, height=500, **options):
 @pytest.fixture
 def paused(served):
     """The machine at its beginning, at rest."""
-    with_page = served.table
-    ask(served, with_page.loop.reset)
-    with_page.inputs = with_page.loop.tau
+    ask(served, served.table.loop.reset)
 
 
 def ask(served, do):

@@ -11,6 +11,11 @@ def test_messages_are_read():
     assert read('{"do": "play"}') == Message(action="play")
     assert read('{"do": "drag", "point": [1, 2.5, -3]}') == Message(action="drag", point=(1.0, 2.5, -3.0))
     assert read('{"do": "grab", "frame": 2, "point": [0, 0, 0]}').frame == 2
+    assert read('{"do": "drop", "hand": 9}') == Message(action="drop", hand=9)
+    assert read('{"do": "grab", "frame": 2, "point": [0, 0, 0], "hand": 3}').hand == 3
+    assert read('{"do": "push", "point": [1, 0, 0], "grip": true}') == Message(
+        action="push", point=(1.0, 0.0, 0.0), grip=True
+    )
     assert read('{"do": "input", "name": "a", "value": -1e9}') == Message(action="input", name="a", value=-1e9)
 
 
@@ -39,6 +44,13 @@ def test_messages_are_read():
         ('{"do": "drag", "point": [0, 0]}', "three numbers"),
         ('{"do": "drag", "point": [0, 0, null]}', "three numbers"),
         ('{"do": "drag", "point": {"x": 0}}', "three numbers"),
+        ('{"do": "drag", "point": [0, 0, 0], "hand": 10}', "a hand, 0 to 9"),
+        ('{"do": "drag", "point": [0, 0, 0], "hand": true}', "a hand, 0 to 9"),
+        ('{"do": "play", "hand": 1}', "expected nothing else, found 'hand'"),
+        ('{"do": "push", "point": [0, 0, 0], "grip": 1}', "true or false"),
+        ('{"do": "push", "point": [0, 0, 0]}', "expected point, grip"),
+        ('{"do": "watch", "names": "a"}', "a list of names"),
+        ('{"do": "watch", "names": [1]}', "a list of names"),
         ("[" * 4000, ""),
         (" " * (LARGEST + 1), "characters"),
         (b'{"do": "play"}', "found bytes"),
@@ -52,10 +64,11 @@ def test_what_is_no_message_is_refused(text, said):
 
 
 def test_every_action_can_be_done():
+    from polhode.interact.aside import Aside
     from polhode.interact.table import Table
 
-    values = {"text": "a", "number": 1, "place": 1, "point": [0, 0, 0]}
+    values = {"text": "a", "number": 1, "place": 1, "point": [0, 0, 0], "names": ["a"], "switch": True}
     for action, fields in ACTIONS.items():
         asked = json.dumps({"do": action} | {key: values[kind] for key, kind in fields.items()})
         assert read(asked).action == action
-        assert callable(getattr(Table, f"_{action}"))
+        assert action in Aside.asked or callable(getattr(Table, f"_{action}"))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
-from polhode.interact import realtime
-from polhode.interact.realtime import Realtime, replay
+from polhode.interact import Realtime, realtime, replay
 from polhode.interact.ticking import OVERRUN
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="deadlines by clock_nanosleep, which Linux has")
@@ -173,6 +172,22 @@ def test_a_controller_in_python_beside_the_loop():
     machine.stop()
 
 
+def test_a_machine_does_not_start_without_a_controller_that_failed():
+    machine = realtime(slider(), method="rk4")
+    machine.control(lambda t, q, u: 1 / 0, rate=200)
+    deadline = time.monotonic() + 30
+    while not machine.failure:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    with pytest.raises(RuntimeError, match=r"start: The controller raised ZeroDivisionError .* Call stop\(\)"):
+        machine.start()
+    assert not machine.running
+    machine.stop()
+    with machine:  # as it was asked to be, without any
+        time.sleep(0.02)
+    assert machine.ticks > 0
+
+
 def test_what_cannot_be_is_refused():
     dyn = slider()
     with pytest.raises(ValueError, match="rate is 0, expected ticks a second"):
@@ -198,3 +213,67 @@ def test_what_cannot_be_is_refused():
         machine.speed = -1
     with pytest.raises(ValueError, match="ticks is 0"):
         machine.step(0)
+
+
+def slow():
+    """Balls that lie on the ground: a step takes longer than 10 us, which is a period at 100 kHz."""
+    build = ph.Builder("balls", gravity=(0, 0, -9.81))
+    for k in range(40):
+        build.body(f"ball{k}", joint=ph.prismatic("z", name=f"z{k}"), mass=1)
+        build.contact(f"ball{k}", name=f"ground{k}")
+    return ph.formulate(build.build()).compile()
+
+
+def test_a_step_that_takes_longer_than_a_period():
+    """It is refused; where it is had all the same, each policy does as it says, and all is counted."""
+    dyn, rate = slow(), 100_000
+    with pytest.raises(ValueError, match=r"a step.* takes.* and a period is 10 us"):
+        realtime(dyn, rate=rate)
+    for policy in ("slow", "skip", "stop"):
+        machine = Realtime(dyn, rate, policy, {"method": "moreau", "step": 1 / rate}, record=False)
+        began = time.monotonic()
+        machine.start()
+        while machine.ticks < 2000 and not machine.failure and time.monotonic() < began + 60:
+            time.sleep(0.01)
+        machine.stop()
+        took, late = time.monotonic() - began, machine.lateness
+        assert late.missed > 0
+        assert late.p50 <= late.p99 <= late.p999 <= late.worst
+        assert late.busy <= late.busy_worst
+        assert late.busy_p999 <= late.busy_worst
+        assert "99.9 %" in str(late)
+        assert f"{late.missed:,} deadlines missed" in str(late)
+        if policy == "stop":
+            assert "a deadline was missed by a period or more" in machine.failure
+            assert not machine.running
+            continue
+        assert not machine.failure
+        assert late.busy > 1 / rate
+        assert machine.state.t == pytest.approx(machine.ticks / rate)
+        assert machine.state.t < took  # behind the clock
+        if policy == "skip":  # in phase: deadlines that were kept, and those left out, are all that there were
+            assert late.ticks + late.missed <= rate * took
+            assert late.ticks + late.missed >= 0.5 * late.busy * late.ticks * rate
+
+
+def test_how_long_ticks_take_is_counted_one_by_one():
+    machine = realtime(slider(), method="rk4", record=False)
+    machine.step(500)
+    assert int(machine._spans.sum()) == int(machine._bins.sum()) == 500
+
+
+def test_what_comes_after_a_pause_waits_for_the_tick_in_hand():
+    """Ticks of 50 ms, one of which is in hand when the machine is paused: it is not done beside those that follow."""
+    machine = realtime(slider(), u0=[2.0], rate=20)
+    machine.start()
+    while not machine.ticks:
+        time.sleep(0.001)
+    machine.pause()
+    machine.step(3)
+    done, state = machine.ticks, machine.state
+    assert done in (4, 5)
+    time.sleep(0.12)
+    assert (machine.ticks, machine.state.t) == (done, state.t)
+    last = replay(machine.dynamics, machine.session)[-1]
+    assert last.t == state.t
+    assert (last.q == state.q).all()

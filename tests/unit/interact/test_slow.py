@@ -85,11 +85,21 @@ def test_silence_is_stale_and_nonsense_left_aside():
     mouse.push(Sample())
     assert not smooth.stale
     clock.now = 0.2
+    smooth.write((0, 0, 0, 3, 4, 0))
+    assert mouse.shown == pytest.approx((0, 0, 0, 0.6, 0.8, 0))
     mouse.push(Sample(position=(np.inf, 0, 0)))
     assert mouse.read() == Sample()
     clock.now = 0.3
     assert smooth.stale
+    assert not any(mouse.shown)
     smooth.write((0, 0, 0, 3, 4, 0))
-    assert mouse.shown == pytest.approx((0, 0, 0, 0.6, 0.8, 0))
+    assert not any(mouse.shown)
+    mouse.push(Sample())
+    assert any(mouse.shown)
+    clock.now = 0.5
+    mouse.push(Sample())
+    clock.now = 0.6  # nobody has said for long what to show
+    assert not mouse.stale
+    assert not any(mouse.shown)
     with pytest.raises(ValueError, match="over is 0, expected"):
         Smoothed(mouse, over=0, period=T)

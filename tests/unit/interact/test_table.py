@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.interact import State
 from polhode.interact.hand import PULL, Hands
 from polhode.interact.messages import Message
 from polhode.interact.picture import HEAD, Picture
-from polhode.interact.realtime import State
 from polhode.interact.table import Table
 from tests.live import loop
 from tests.unit.view.test_flexible_pictures import moved
@@ -105,12 +105,32 @@ def test_sliders_and_switches(table):
         (Message(action="grab", frame=0, point=(0, 0, 0)), "no frame 0"),
         (Message(action="grab", frame=99, point=(0, 0, 0)), "no frame 99"),
         (Message(action="drag", point=(0, 0, 0)), "nothing is held"),
+        (Message(action="push", point=(0, 0, 0), grip=True), "no device that a page pushes"),
     ],
 )
 def test_what_cannot_be_done_is_refused(table, asked, said):
     with pytest.raises((ValueError, KeyError), match=said):
         table.do("guest", asked)
     assert not table.hands
+
+
+def test_a_guest_has_several_hands_and_each_lets_go_of_its_own(table):
+    for hand, frame in ((0, 1), (7, 2)):
+        table.do("guest", Message(action="grab", frame=frame, point=(0, 0, -0.5), hand=hand))
+        table.do("guest", Message(action="drag", point=(0.3 + hand, 0, -0.5), hand=hand))
+    assert table.words()["held"] == ["upper", "lower"]
+    both = table.loop.tau
+    assert [float(hand.target[0]) for hand in table.hands.values()] == [0.3, 7.3]
+    table.do("guest", Message(action="drop", hand=0))
+    assert table.words()["held"] == ["lower"]
+    assert table.loop.tau.tolist() != both.tolist()
+    with pytest.raises(ValueError, match="nothing is held"):
+        table.do("guest", Message(action="drag", point=(0, 0, 0)))
+    table.do("other", Message(action="grab", frame=1, point=(0, 0, -0.5), hand=7))
+    table.leave("guest")
+    assert list(table.hands) == [("other", 7)]
+    table.leave("other")
+    assert not table.loop.tau.any()
 
 
 def test_a_picture_has_the_state_in_it(table):

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 import polhode as ph
-from polhode.interact.realtime import realtime, replay
+from polhode.interact import realtime, replay
 
 
 def falling():

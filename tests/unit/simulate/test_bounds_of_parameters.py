@@ -43,3 +43,15 @@ def test_values_of_a_run_are_held_to_the_bounds(name, value, said):
     with pytest.raises(ValueError, match=f"Run 1: (.|\n)*{said}"):
         ph.simulate_many(dyn, {"z": 1.0}, t_end=0.1, method="dop853", p=many)
     assert ph.simulate(dyn, {"z": 1.0}, t_end=0.1, p=GOOD).outcome.finished
+
+
+@pytest.mark.parametrize(("wrong", "said"), [({"m": -1.0}, "mass is -1"), ({"I": -1.0}, "moments of inertia are -1")])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_masses_and_inertias_below_0_are_refused(wrong, said, compiled):
+    build = ph.Builder("top")
+    build.body("top", joint=ph.revolute("x", name="a"), mass="m", com=(0, 0, -1), inertia=("I", "I", "I"))
+    values = {"m": 1.0, "I": 1.0} | wrong
+    dyn = ph.formulate(build.build()).compile(values=values if compiled else None)
+    with pytest.raises(ph.ModelError, match=f"With .*{next(iter(wrong))} = -1.*: Body 'top': .*{said}"):
+        ph.simulate(dyn, t_end=0.01, p=None if compiled else values)
+    assert ph.simulate(dyn, t_end=0.01, p=values | {"m": 1.0, "I": 1.0}).outcome.finished if not compiled else True

@@ -50,6 +50,10 @@ class Kernel(ABC):
         """The native loop over a batch, W states at a time."""
         raise TypeError(self._without("has no native loop", "llvm"))
 
+    def plain(self) -> tuple[str, int]:
+        """LLVM IR of `state` for processors without wide registers, and the doubles of workspace that it needs."""
+        raise TypeError(self._without("is not LLVM IR", "llvm"))
+
     @property
     def header(self) -> str:
         """The C header that goes with the source."""

@@ -31,7 +31,8 @@ _LIBM = {"tan": 1, "asin": 1, "acos": 1, "atan2": 2, "exp": 1, "log": 1, "tanh":
 class Piece:
     """One function: some steps of the schedule over the workspace."""
 
-    def __init__(self, layout: Layout, slots: dict[int, int], together: int) -> None:
+    def __init__(self, layout: Layout, slots: dict[int, int], together: int, fused: bool) -> None:
+        self.fused = fused
         self.layout, self.tape, self.width = layout, layout.tape, layout.width
         self.slots, self.together = slots, together
         self.out = Writer()
@@ -112,13 +113,13 @@ class Piece:
     def _turn(self, step: Turn) -> None:
         angles = [self.value(a) for a, _, _ in step.angles]
         if self.width.lanes > 1 or len(angles) == 1:
-            results = sincos(self.out, angles, self.width)
+            results = sincos(self.out, angles, self.width, self.fused)
         else:  # one state: the angles themselves side by side in lanes
             wide = Width(self.together)
             packed = "undef"
             for lane in range(wide.lanes):
                 packed = wide.insert(self.out, packed, angles[min(lane, len(angles) - 1)], lane)
-            ((s, c),) = sincos(self.out, [packed], wide)
+            ((s, c),) = sincos(self.out, [packed], wide, self.fused)
             results = [(wide.extract(self.out, s, k), wide.extract(self.out, c, k)) for k in range(len(angles))]
         for (_, *made), names in zip(step.angles, results, strict=True):
             self.names.update((i, name) for i, name in zip(made, names, strict=True) if i is not None)
@@ -143,12 +144,13 @@ class Module:
     work: int
 
 
-def emit(tape: Tape, lanes: int, together: int) -> Module:
+def emit(tape: Tape, lanes: int, together: int, plain: bool = False) -> Module:
     """Write the module for one state (lanes = 1) or for several in lanes.
 
     together : how many angles of one state are turned side by side
+    plain    : for a processor without wide registers and multiply-adds of one instruction
     """
-    tape = widened(tape) if lanes == 1 else tape
+    tape = widened(tape) if lanes == 1 and not plain else tape
     width = Width(lanes)
     layout = Layout(width=width, tape=tape)
     cut = pieces(schedule(tape, together))
@@ -159,7 +161,7 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
             targets.setdefault(i, []).append((k, element))
     functions: list[str] = []
     for steps in cut:
-        piece = Piece(layout, slots, together)
+        piece = Piece(layout, slots, together, not plain)
         for step in steps:
             piece.step(step)
             for i in made_by(step):
@@ -171,7 +173,7 @@ def emit(tape: Tape, lanes: int, together: int) -> Module:
     # outputs that are inputs or constants
     leaves = sorted((place, i) for i, found in targets.items() if tape.is_leaf(i) for place in found)
     for group in pieces(list(_runs(tape, leaves, 1 if lanes > 1 else together))) if leaves else []:
-        piece = Piece(layout, slots, together)
+        piece = Piece(layout, slots, together, not plain)
         for place, run in group:
             if len(run) == 1:
                 piece.store(run[0], layout.output(piece.out, *place))

@@ -78,6 +78,10 @@ class LlvmKernel(Kernel):
         """The LLVM IR for one state."""
         return self._module(1).text
 
+    def plain(self) -> tuple[str, int]:
+        made = emit(self.tape, lanes=1, together=1, plain=True)
+        return made.text, made.work
+
     def entry(self, slow: Callable[..., Any]) -> Callable[..., Any]:
         if not entry.supported() or self._opened:  # the code knows one caller
             return slow

@@ -19,6 +19,7 @@ LIMIT = 1e6
 
 _TWO_OVER_PI = 0.6366197723675814
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+_SHORT_HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21)  # 33 bits each
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves an integer in the low bits
 _SIN = (
     -0.16666666666666666,
@@ -38,12 +39,14 @@ _COS = (
 )
 
 
-def sincos(out: Writer, angles: list[str], width: Width) -> list[tuple[str, str]]:
+def sincos(out: Writer, angles: list[str], width: Width, fused: bool = True) -> list[tuple[str, str]]:
     """Emit sine and cosine of each angle, all of the same width.
 
     One test covers them all: is any of them beyond the limit?
+
+    fused : whether multiply-adds are one instruction; else parts of pi/2 are so short that their products are exact
     """
-    near = [_reduced(out, x, width) for x in angles]
+    near = [_reduced(out, x, width, fused) for x in angles]
     far = None
     for x in angles:
         size = out.line(f"call {width.type} @llvm.fabs.{width.suffix}({width.type} {x})")
@@ -70,10 +73,12 @@ def sincos(out: Writer, angles: list[str], width: Width) -> list[tuple[str, str]
     ]
 
 
-def _reduced(out: Writer, x: str, width: Width) -> tuple[str, str]:
+def _reduced(out: Writer, x: str, width: Width, fused: bool) -> tuple[str, str]:
     t, integer = width.type, width.integer
 
     def fma(a: str, b: str, c: str) -> str:
+        if not fused:
+            return out.line(f"fadd {t} {out.line(f'fmul {t} {a}, {b}')}, {c}")
         return out.line(f"call {t} @llvm.fma.{width.suffix}({t} {a}, {t} {b}, {t} {c})")
 
     def polynomial(z: str, z2: str, c: tuple[float, ...]) -> str:
@@ -86,7 +91,7 @@ def _reduced(out: Writer, x: str, width: Width) -> tuple[str, str]:
     shifted = fma(x, width.splat(_TWO_OVER_PI), width.splat(_ROUND))
     n = out.line(f"fsub {t} {shifted}, {width.splat(_ROUND)}")
     r = x
-    for part in _HALF_PI:
+    for part in _HALF_PI if fused else _SHORT_HALF_PI:
         r = fma(n, width.splat(-part), r)
     z = out.line(f"fmul {t} {r}, {r}")
     z2 = out.line(f"fmul {t} {z}, {z}")

@@ -1,0 +1,120 @@
+"""The forces in a machine that runs, as arrows for a page: of constraints, of what yields, of hands and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from polhode.graph import vector
+from polhode.kinematics.compliant import compliant_loads, stop_forces
+from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop
+
+from .arrows import NOTHING, Arrow, Arrows
+from .at_state import AtState
+from .hand import Hand
+from .loop import Realtime, State
+from .picture import Picture
+from .reactions import Reactions
+
+HAND, DEVICE = "hand", "device"
+WIDE = 10  # float32 of each arrow: its place among the names, where, force, torque
+
+
+class Forces:
+    """What acts in a machine, when somebody looks.
+
+    names  : of what may act, constraints first
+    weight : of the machine, N; 0 without gravity
+    """
+
+    def __init__(self, loop: Realtime, picture: Picture) -> None:
+        self._loop, self._picture = loop, picture
+        kin = loop.dynamics.equations.kinematics.joints
+        self._arrows = Arrows(kin, picture.values)
+        self._yielding = [force for force in kin.model.forces if isinstance(force, Compliant)]
+        acting = dict.fromkeys([*self._arrows.elements, *(force.name for force in self._yielding), HAND, DEVICE])
+        self.names = tuple(acting)
+        self._number = {name: k for k, name in enumerate(self.names)}
+        self.weight = picture.weight
+        self._reactions: Reactions | None = None
+
+    def rest(self) -> None:
+        """Nobody looks: begin anew when somebody does."""
+        self._reactions = None
+
+    def frame(self, state: State, poses: np.ndarray, hands: Iterable[Hand]) -> bytes:
+        """All arrows at a picture, WIDE float32 each; of what has no place in the machine it is NaN."""
+        U = self._picture.upright
+        found = np.zeros((0, WIDE))
+        rows = [(self._number[name], *(U @ a.at), *(U @ a.force), *(U @ a.torque))
+                for name, a in self.now(state, poses, hands)]  # fmt: skip
+        if rows:
+            found = np.array(rows)
+        return bytes(found.astype("<f4").tobytes())
+
+    def now(self, state: State, poses: np.ndarray, hands: Iterable[Hand] = ()) -> list[tuple[str, Arrow]]:
+        """What acts, with the names of what it is of; poses : (n, 4, 4), of all frames."""
+        if self._reactions is None:
+            self._reactions = Reactions(self._loop)
+        place = partial(self._place, poses)
+        self._reactions.look()
+        found: list[tuple[str, Arrow]] = []
+        for name, lam in _by_name(self._reactions):
+            arrows = self._arrows.of(name, lam, place)
+            found += [(name, each) for each in arrows]
+            if not arrows:
+                found.append((name, Arrow("", np.full(3, np.nan), np.array([np.linalg.norm(lam), 0, 0]), NOTHING)))
+        found += self._of_what_yields(state, place)
+        for hand in hands:
+            X = place(hand.body)
+            found.append((HAND, Arrow(hand.body, X[:3, :3] @ hand.point + X[:3, 3], hand.force, NOTHING)))
+        for link in self._loop.links:
+            if np.any(link.wrench):
+                torque, force = np.split(np.asarray(link.wrench, dtype=float), 2)
+                found.append((DEVICE, Arrow(link.marker, place(link.marker)[:3, 3], force, torque)))
+        return found
+
+    def _place(self, poses: np.ndarray, name: str) -> np.ndarray:
+        k, X = self._picture.frames.places[name]
+        found: np.ndarray = poses[k] @ X
+        return found
+
+    @cached_property
+    def _loads(self) -> AtState:
+        """Torque and force of all that yields, then the forces of stops."""
+        eq = self._loop.dynamics.equations
+        kin = eq.kinematics.joints
+        wrenches = [vector([*torque, *force]) for _, torque, force in compliant_loads(kin)]
+        return AtState(self._loop.dynamics, self._loop.p, [*wrenches, *(vector([e]) for _, e in stop_forces(kin))])
+
+    def _of_what_yields(self, state: State, place: Any) -> list[tuple[str, Arrow]]:
+        """The forces of contacts, ropes and stops that yield."""
+        if not self._yielding:
+            return []
+        loads, found = iter(self._loads(state)), []
+        for force in self._yielding:
+            if isinstance(force, CompliantContact):
+                at, _ = self._arrows.foot(force, place)
+                found.append((force.name, Arrow(force.marker, at, next(loads)[3:], NOTHING)))
+                next(loads)
+            elif isinstance(force, CompliantRope):
+                for end in force.ends:
+                    found.append((force.name, Arrow(end, place(end)[:3, 3], next(loads)[3:], NOTHING)))
+        for force in self._yielding:
+            if isinstance(force, CompliantStop):
+                total = sum(float(next(loads)[0]) for bound in (force.lower, force.upper) if bound is not None)
+                arrow = self._arrows.along(force.coordinate, total, place)
+                found += [] if arrow is None else [(force.name, arrow)]
+        return [(name, a) for name, a in found if a.force.any() or a.torque.any()]
+
+
+def _by_name(reactions: Reactions) -> Iterable[tuple[str, np.ndarray]]:
+    """The reactions of each constraint that carries something."""
+    names = np.array(reactions.names)
+    for name in dict.fromkeys(reactions.names):
+        lam = reactions.lam[names == name]
+        if lam.any():
+            yield name, lam

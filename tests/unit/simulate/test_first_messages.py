@@ -1,0 +1,78 @@
+"""Messages that new users meet in their first hour."""
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+
+@pytest.fixture(scope="module")
+def dyn():
+    build = ph.Builder("cart")
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("bob", parent="cart", joint=ph.revolute("y", name="theta"), mass=0.2, com=(0, 0, -0.5))
+    return ph.formulate(build.build()).compile()
+
+
+def run(dyn, *state, **given):
+    return ph.simulate(dyn, *state, t_end=0.01, **given)
+
+
+def test_a_speed_among_coordinates_is_pointed_to_its_place(dyn):
+    with pytest.raises(KeyError, match=r"q0: 'theta_dot' is a speed. Give it in u0=\{'theta_dot'"):
+        run(dyn, {"theta_dot": 1.0})
+    with pytest.raises(KeyError, match=r"u0: 'theta' is a coordinate. Give it in q0="):
+        run(dyn, None, {"theta": 1.0})
+    with pytest.raises(KeyError, match=r"q: 'theta_dot' is a speed. Give it in u="):
+        ph.linearize(dyn, {"theta_dot": 1.0})
+    with pytest.raises(KeyError, match=r"q0: 'theta_dot' is a speed"):
+        ph.assemble(dyn, {"theta_dot": 1.0})
+    assert run(dyn, {"theta": 0.1}, {"theta_dot": 1.0}).outcome.finished
+
+
+def test_a_misspelt_force_names_the_speed_that_was_meant(dyn):
+    with pytest.raises(KeyError, match=r"no speed 'thata'\. There is 'theta_dot'"):
+        run(dyn, tau={"thata": 1.0})
+
+
+def test_a_control_that_returns_nothing_says_so(dyn):
+    with pytest.raises(TypeError, match=r"gave nothing \(None\) at t = 0, .* return \{'x_dot': ...\}"):
+        run(dyn, tau=lambda t, q, u: None)
+    assert run(dyn, tau=lambda t, q, u: {"x_dot": 1.0}).outcome.finished
+
+
+@pytest.mark.parametrize("given", [{"rtol": 1e-6}, {"atol": 1e-6}, {"longest": 0.1}])
+def test_tolerances_of_a_fixed_step_are_refused(dyn, given):
+    name = next(iter(given))
+    with pytest.raises(ValueError, match=f"{name}= is for methods that choose their steps, and 'rk4'"):
+        run(dyn, method="rk4", step=1e-3, **given)
+
+
+def test_an_absolute_tolerance_of_0_is_refused(dyn):
+    with pytest.raises(ValueError, match=r"atol is 0, expected more than 0: .* Give atol=1e-12"):
+        run(dyn, atol=0)
+    assert run(dyn, atol=1e-12).outcome.finished
+
+
+def test_the_state_goes_into_the_call(dyn):
+    q, u = np.zeros(2), np.zeros(2)
+    with pytest.raises(
+        TypeError, match=r"dyn.pose\('bob'\) is the call, which takes the state: dyn.pose\('bob'\)\(q\)"
+    ):
+        dyn.pose("bob", q)
+    with pytest.raises(TypeError, match=r"dyn.velocity\('bob'\)\(q, u\)"):
+        dyn.velocity("bob", q, u)
+    assert dyn.pose("bob")(q).shape == (4, 4)
+    assert dyn.velocity("bob", "marker")(q, u).shape == (6,)
+
+
+def test_symbols_of_sympy_are_told_apart():
+    sympy = pytest.importorskip("sympy")
+    build = ph.Builder("one")
+    with pytest.raises(ph.ModelError, match=r"mass is m, expected .* Of SymPy's, make one with polhode.symbol\('m'\)"):
+        build.body("cart", joint=ph.prismatic("x", name="x"), mass=sympy.Symbol("m"))
+
+
+def test_a_builder_is_no_file():
+    with pytest.raises(TypeError, match="load takes the path of a file, found the builder 'one'"):
+        ph.load(ph.Builder("one"))

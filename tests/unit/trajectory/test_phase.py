@@ -1,0 +1,82 @@
+"""Phase plots, names one by one, what is rounding, and what notebooks show."""
+
+import numpy as np
+import pytest
+
+import polhode as ph
+
+pytest.importorskip("matplotlib")
+
+
+def cart_pole(**start):
+    build = ph.Builder("cart <1>")
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("bob", parent="cart", joint=ph.revolute("y", name="theta"), mass=0.2, com=(0, 0, -0.5))
+    build.stop("x", upper=0.02, restitution=0.5, name="wall")
+    return ph.simulate(ph.formulate(build.build()).compile(), t_end=2.0, **start)
+
+
+def test_a_phase_plot_has_the_run_and_its_jumps(tmp_path):
+    traj = cart_pole(q0={"theta": 2.5})
+    ax = traj.phase("x", path=tmp_path / "x.png").axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("x [m]", "x_dot [m/s]")
+    lines = [line for line in ax.lines if line.get_linestyle() == "-"]
+    drawn = np.concatenate([line.get_xydata() for line in lines])
+    assert np.array_equal(drawn, np.column_stack([traj["x"], traj["x_dot"]]))
+    jumps = [line.get_xydata() for line in ax.lines if line.get_linestyle() == ":"]
+    bounces = [event for event in traj.events if event.reason == "closes"]
+    assert len(jumps) == len(bounces) > 0
+    for jump in jumps:  # it comes off with half the speed
+        assert np.isclose(jump[1, 1], -0.5 * jump[0, 1], atol=0.005)
+    assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_expressions_and_energies_have_phases(tmp_path):
+    traj = cart_pole(q0={"theta": 1.0})
+    ax = traj.phase("0.5*sin(theta)", "kinetic", tmp_path / "a.svg").axes[0]
+    assert np.allclose(ax.lines[0].get_xdata()[:9], 0.5 * np.sin(traj["theta"][:9]))
+    assert ax.get_ylabel() == "kinetic [J]"
+
+
+def test_what_has_no_rate_of_its_own_is_refused():
+    with pytest.raises(ValueError, match="'theta_dot' is no coordinate with a rate of its own"):
+        cart_pole(q0={"theta": 1.0}).phase("theta_dot")
+
+
+def test_names_come_one_by_one_or_in_lists(tmp_path):
+    traj = cart_pole(q0={"theta": 1.0})
+    for names in (("x", "theta"), (["x", "theta"],)):
+        assert len(traj.plot(*names, path=tmp_path / "a.png").axes) == 2
+    traj.plot("x", "theta", tmp_path / "b.png")
+    traj.plot(["x"], str(tmp_path / "c.png"))
+    assert (tmp_path / "b.png").exists()
+    assert (tmp_path / "c.png").exists()
+    with pytest.raises(KeyError, match="nothing to plot called 'thta'"):
+        traj.plot("x", "thta")
+
+
+def test_rounding_is_not_drawn_as_motion(tmp_path):
+    build = ph.Builder("two")
+    build.body("slide", joint=ph.prismatic("x", name="x"), mass=1)
+    build.body("still", joint=ph.prismatic("y", name="y"), mass=1)
+    traj = ph.simulate(ph.formulate(build.build()).compile(), {"y": 1e-13}, {"x_dot": 1.0, "y_dot": 1e-12}, 1.0)
+    limits = {
+        ax.get_title(loc="left"): np.ptp(ax.get_ylim()) for ax in traj.plot("y", "y_dot", path=tmp_path / "a.png").axes
+    }
+    assert all(span > 0.5 for span in limits.values()), limits
+    moving = traj.plot("x", path=tmp_path / "b.png").axes[0]
+    assert np.ptp(moving.get_ylim()) > 1
+
+
+def test_notebooks_show_a_model_its_constraints_and_its_motion():
+    traj = cart_pole(q0={"theta": 1.0})
+    shown = traj._repr_html_()
+    assert "<iframe" in shown
+    assert "http" not in shown.replace("http://www.w3.org", "")  # it needs no network
+    assert str(traj.outcome) in shown
+    model = traj.dynamics.equations.model
+    table = model._repr_html_()
+    assert "cart &lt;1&gt;" in table
+    assert "<td" in table
+    assert "theta" in table
+    assert "wall" in traj.dynamics.equations.rows._repr_html_()
