@@ -1,4 +1,4 @@
-"""Shared by all tests: a cache folder of their own, the three targets, and a keyboard that is heard."""
+"""Shared by all tests: a cache folder of their own, the three targets, a keyboard that is heard, what comes first."""
 
 import os
 import signal
@@ -15,9 +15,19 @@ settings.load_profile("thorough" if os.environ.get("POLHODE_THOROUGH") else "pol
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
+    """A folder that is new, and that all workers of a run have together."""
+    root = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POLHODE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("POLHODE_CACHE_DIR", str((root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "cache"))
         yield
+
+
+LONG = ("test_examples.py", "test_shipped.py", "flexible.md", "test_notebooks.py", "test_torture.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest, so that no worker waits for another in the end."""
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.fixture(params=["llvm", "c", "numpy"])

@@ -86,9 +86,8 @@ def run(how, machines, methods):
 OWN_STEPS = sorted({*METHODS} - {"moreau"})  # which has a loop of its own, that Numba takes minutes for
 
 
-@pytest.mark.parametrize(
-    ("machine", "methods"), [("pendulum", OWN_STEPS), pytest.param("fourbar", ["dop853"], marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("machine", "methods"), [("pendulum", OWN_STEPS), ("fourbar", ["dop853"])])
 def test_runs_without_numba_are_those_of_numba_to_the_last_bit(machine, methods):
     found = run("without", machine, methods)
     assert found.count("\n") > len(methods)
