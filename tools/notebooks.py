@@ -25,13 +25,18 @@ def cells(text: str) -> list[tuple[str, str]]:
             lines = [line[4:] for line in part.splitlines() if line.startswith((">>> ", "... "))]
             found.append(("code", "\n".join(lines)))
         elif part.strip():
-            found.append(("markdown", without_links(part.strip())))
+            found.append(("markdown", with_formulas(without_links(part.strip()))))
     return found
 
 
 def without_links(text: str) -> str:
     """Text whose links to other pages are only their words: a notebook travels without them."""
     return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
+
+
+def with_formulas(text: str) -> str:
+    """Blocks of math as notebooks set them."""
+    return re.sub(r"^```math\n(.*?)\n```$", r"$$\n\1\n$$", text, flags=re.M | re.S)
 
 
 def notebook(text: str) -> str:

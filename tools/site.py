@@ -10,11 +10,13 @@ players of the gallery.
 from __future__ import annotations
 
 import argparse
+import ast
 import html
+import json
 import re
 import shutil
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from posixpath import normpath, relpath
 
@@ -26,12 +28,13 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 from site_api import api_pages
 from site_gallery import gallery_page
+from site_math import FormulaError, mathml
 
 ROOT = Path(__file__).parents[1]
 
 # Who comes for what: the sections of the menu, and the files in each. What is in docs/ and not here stops the build.
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    "Start": ("README.md", "docs/install.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     "Tutorials": tuple(
         f"docs/tutorials/{name}.md"
         for name in (
@@ -114,6 +117,8 @@ def from_markdown(source: str, section: str, wanted: set[str]) -> Page:
             if token.tag == "h1" and not page.title:
                 page.title = text
     for token in tokens:
+        if token.type == "fence" and token.info.strip() == "math":
+            token.type, token.content = "html_block", formula(token.content, source)
         for child in token.children or ():
             for name in ("href", "src"):
                 link = child.attrGet(name)
@@ -124,6 +129,14 @@ def from_markdown(source: str, section: str, wanted: set[str]) -> Page:
     page.body = made.renderer.render(tokens, made.options, {})
     page.body = page.body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
     return page
+
+
+def formula(tex: str, source: str) -> str:
+    """A block of math, which forges set and the site has as MathML."""
+    try:
+        return f'<div class="wide formula">{mathml(tex.strip())}</div>\n'
+    except FormulaError as error:
+        raise SiteError(f"{source}: {error}") from None
 
 
 def relinked(link: str, source: str, wanted: set[str]) -> str:
@@ -144,13 +157,29 @@ def relinked(link: str, source: str, wanted: set[str]) -> str:
 
 
 def listing(folder: str, wanted: set[str]) -> Page:
-    """A folder that is linked: its files, which are copied."""
-    files = sorted(path.name for path in (ROOT / folder).iterdir() if path.is_file())
+    """A folder that is linked: its files, which are copied, and what each says of itself."""
+    files = sorted(path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file())
+    files = [name for name in files if "__pycache__" not in name]
     wanted.update(f"{folder}/{name}" for name in files)
-    items = "\n".join(f'<li><a href="{name}">{name}</a></li>' for name in files)
-    return Page(
-        f"{folder}/index.html", folder.capitalize(), f"<h1>{folder.capitalize()}</h1>\n<ul>{items}</ul>", "Start"
+    items = "\n".join(
+        f'<tr><td><a href="{name}">{name}</a></td><td>{html.escape(about(ROOT / folder / name))}</td></tr>'
+        for name in sorted(files, key=lambda name: (name.count("/"), name))
     )
+    body = f'<h1>{folder.capitalize()}</h1>\n<div class="wide"><table><tbody>{items}</tbody></table></div>'
+    return Page(f"{folder}/index.html", folder.capitalize(), body, "Start")
+
+
+def about(path: Path) -> str:
+    """The first sentence of a program, of a model, or of the tutorial that a notebook is."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ")
+    if path.suffix == ".ipynb":
+        first = "".join(json.loads(text)["cells"][0]["source"])
+        return first.split("\n")[0].lstrip("# ")
+    if path.suffix == ".toml":
+        return " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("# "), text.splitlines()))
+    return "A robot's file, as its makers have it" if path.suffix == ".urdf" else ""
 
 
 def entry(page: Page, link: str, here: bool) -> str:
@@ -179,7 +208,8 @@ def framed(page: Page, pages: list[Page]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(page.title)}{'' if page.path == 'index.html' else ' · Polhode'}</title>"
         f'<link rel="stylesheet" href="{to("site.css")}"></head>\n<body>'
-        f'<nav><a class="home" href="{to("index.html")}">Polhode</a>{"".join(menu)}</nav>'
+        f'<nav><a class="home" href="{to("index.html")}">Polhode</a><input type="checkbox" id="menu" aria-label="Menu">'
+        f'<label for="menu">Menu</label><div class="menu">{"".join(menu)}</div></nav>'
         f"<main>{page.body}</main>{aside}</body></html>\n"
     )
 

@@ -15,7 +15,8 @@ Made = tuple[str, str, str, list[tuple[int, str, str]]]  # path, title, body, he
 
 
 def api_pages(coloured: Callable[..., str]) -> Iterator[Made]:
-    """A page for each stage that has public names."""
+    """A page of all public names, and one for each stage that has some."""
+    yield "api/index.html", "All names", index(), []
     for stage, names in polhode._PUBLIC.items():
         title = f"polhode.{stage}"
         parts = [f"<h1>{title}</h1>", documented(import_module(title).__doc__, coloured)]
@@ -30,6 +31,22 @@ def api_pages(coloured: Callable[..., str]) -> Iterator[Made]:
                 anchor = f"{name}.{method}"
                 parts.append(f'<h3 id="{anchor}">{anchor}</h3>{described(anchor, what, coloured)}')
         yield f"api/{stage}.html", title, "\n".join(parts), headings
+
+
+def index() -> str:
+    """Every public name, where it is described, and the first sentence of what is said of it."""
+    rows = []
+    for stage, names in polhode._PUBLIC.items():
+        for name in names.split():
+            found = getattr(polhode, name)
+            found = getattr(found, name) if inspect.ismodule(found) else found
+            own = found.__doc__ if inspect.isclass(found) or inspect.isfunction(found) else type(found).__doc__
+            first = " ".join(inspect.cleandoc(own or "").split("\n\n")[0].split())
+            link = f'<a href="{stage}.html#{name}">{name}</a>'
+            rows.append((name.lower(), f"<tr><td>{link}</td><td>{worded(first)}</td><td>{stage}</td></tr>"))
+    body = "".join(row for _, row in sorted(rows))
+    head = "<thead><tr><th>polhode.</th><th>what it is</th><th>stage</th></tr></thead>"
+    return f'<h1>All names</h1>\n<div class="wide"><table>{head}<tbody>{body}</tbody></table></div>'
 
 
 def methods(found: Any) -> Iterator[tuple[str, Any]]:
@@ -69,6 +86,10 @@ def documented(text: str | None, coloured: Callable[..., str]) -> str:
         elif any(line.startswith((" ", "\t")) for line in block.splitlines()) or " : " in block:
             parts.append(f"<pre><code>{html.escape(block)}</code></pre>")
         else:
-            words = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(block))
-            parts.append(f"<p>{words}</p>")
+            parts.append(f"<p>{worded(block)}</p>")
     return "\n".join(parts)
+
+
+def worded(text: str) -> str:
+    """Words, and code where they are marked as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -224,6 +224,7 @@ def test_ratios_of_critical_damping_and_forces_by_mass_are_those_of_the_pose_in_
         ({"cord": ' stiffness="30"', "elbow": ' stiffness="2"'}, ""),
         ({}, '<position joint="elbow" inheritrange="0.2" gear="3"/><intvelocity joint="slide" inheritrange="0.1"/>'),
         ({"tendon": ' range="-0.1 0.1"'}, '<position tendon="sum" inheritrange="1.2" gear="3"/>'),
+        ({}, '<position joint="elbow" inheritrange="0" ctrlrange="-0.1 0.1" kp="3"/>'),
         ({}, '<position joint="elbow" kp="3" damping="0.3" gear="2"/><motor joint="elbow" damping="0.2"/>'),
         (
             {"before": '<compiler><lengthrange uselimit="true"/></compiler>'},

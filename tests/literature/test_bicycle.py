@@ -135,6 +135,19 @@ def test_linearize_finds_the_published_eigenvalues(row):
     assert np.abs(np.sort_complex(found[6:]) - published).max() < 1e-12
 
 
+def test_linearize_has_them_as_expressions_of_the_speed():
+    """One model for all speeds of the table, with v and g as symbols."""
+    v = ph.symbol("v")
+    lin = ph.linearize(bicycle(), {"z": -0.3}, {"x_dot": v, "rear_dot": -v / 0.3, "front_dot": -v / 0.35})
+    assert lin.parameters == ("g", "v")
+    for row in TABLE_2.strip().splitlines():
+        speed, castering, capsize, real, imaginary = map(float, row.split())
+        A, _ = lin.evaluate({"v": speed, "g": GRAVITY})
+        kept = [lin.states.index(name) for name in ("lean", "steer", "lean_dot", "steer_dot")]
+        published = np.sort_complex([castering, capsize, complex(real, imaginary), complex(real, -imaginary)])
+        assert np.abs(np.sort_complex(np.linalg.eigvals(A[np.ix_(kept, kept)])) - published).max() < 1e-12
+
+
 def test_critical_speeds_are_the_published_ones():
     """Table 2a: where a pair becomes complex, where weave becomes stable, where capsize ceases to be."""
     assert np.abs(modes(0.0) - [-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393]).max() < 1e-12

@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from posixpath import normpath
+from xml.etree import ElementTree
 
 import pytest
 
@@ -37,7 +38,7 @@ class Read(HTMLParser):
         given = dict(attrs)
         self.anchors += [given["id"]] if "id" in given else []
         self.links += [given[name] for name in ("href", "src") if name in given]
-        if tag not in ("meta", "link", "img", "br", "hr"):
+        if tag not in ("meta", "link", "img", "br", "hr", "input"):
             self.inside.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -121,3 +122,60 @@ def test_what_is_not_in_the_menu_and_links_to_nothing_are_refused(tmp_path, monk
         site.build(tmp_path / "one")
     with pytest.raises(site.SiteError, match=r"README.md links to 'nowhere.md', and there is no nowhere.md"):
         site.relinked("nowhere.md", "README.md", set())
+
+
+def seen(tex):
+    """The elements and the words of a formula, as a reader of XML finds them."""
+    found = ElementTree.fromstring(tool("site_math").mathml(tex))
+    return [e.tag for e in found.iter()], "".join(found.itertext())
+
+
+def test_formulas_become_elements():
+    tags, words = seen(r"\frac{m_{1} g}{2} + \dot{\theta}^{2} \cos{\left(\theta \right)}")
+    assert words == "m1g2+θ˙2cos\u2061(θ)"
+    assert [tags.count(tag) for tag in ("mfrac", "msub", "mover", "msup")] == [1, 1, 1, 1]
+    tags, words = seen(r"\begin{aligned} a &= \text{b_1} \\ &\quad {} - c \end{aligned}")
+    assert (tags.count("mtr"), tags.count("mtd"), words) == (2, 4, "a=b_1−c")
+
+
+@pytest.mark.parametrize("file", ["cart.toml", "ur5.urdf", "walker.toml"])
+def test_equations_of_examples_are_set(file):
+    eq = polhode.formulate(polhode.load(ROOT / "examples" / file))
+    tags, words = seen(eq.latex())
+    assert tags.count("mtr") > 20
+    assert "\\" not in words
+
+
+@pytest.mark.parametrize(
+    ("tex", "said"),
+    [
+        (r"\frobnicate{x}", r"\\frobnicate is not known here"),
+        (r"\left( x", "ends too early"),
+        ("x}", "closes nothing"),
+        (r"\begin{matrix} a \end{aligned}", "matrix ends as aligned"),
+        (r"\frac{a", "ends too early"),
+    ],
+)
+def test_what_is_no_formula_stops_the_build(tex, said):
+    site = tool("site")
+    with pytest.raises(site.SiteError, match=f"page.md: .*{said}"):
+        site.formula(tex, "page.md")
+
+
+def test_documents_have_formulas_and_that_of_the_tutorial_is_what_it_says(built):
+    _, out = built
+    for page in ("docs/theory", "docs/equations", "docs/tutorials/cart-pole", "docs/tutorials/robot-control"):
+        assert '<math display="block">' in (out / f"{page}.html").read_text(encoding="utf-8")
+    tutorial = (ROOT / "docs/tutorials/cart-pole.md").read_text(encoding="utf-8")
+    build = polhode.Builder("cart-pole")
+    build.body("cart", joint=polhode.prismatic("x", name="x"), mass=1.0)
+    rod = {"mass": 0.2, "com": (0, 0, "L"), "inertia": ("0.2*L**2/3", "0.2*L**2/3", 0)}
+    build.body("pole", parent="cart", joint=polhode.revolute("y", name="theta"), **rod)
+    assert f"```math\n{polhode.formulate(build.build()).latex()}\n```" in tutorial
+
+
+def test_examples_say_what_they_are(built):
+    pages, _ = built
+    words = pages["examples/index.html"].words
+    assert "Tens of thousands of double pendulums at once" in words
+    assert "Balance a pole: from equations to LQR" in words  # a notebook

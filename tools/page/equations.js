@@ -48,7 +48,7 @@ export class Equations {
     };
     const { nq, nu, rows, of } = found.size, forms = document.createElement("div");
     made.push(text("p", `By ${found.method}: ${n(nq, "coordinate")}, ${n(nu, "speed")}, ` +
-      (of ? `${rows} of ${n(of, "constraint row")} in this mode (${found.title})` : "no constraints") +
+      (of ? `${rows} of ${n(of, "constraint row")} in this mode (${found.title.length > 160 ? `${found.title.slice(0, 150)}…` : found.title})` : "no constraints") +
       (found.embedded.length ? `; embedded in the speeds: ${found.embedded.join(", ")}` : "") + `. ${n(found.operations, "operation")} in all, numbers to five digits.`));
     forms.className = "forms"; forms.append(...found.form.map(tex => formula(tex, "Form of the equations")));
     const symbols = forms.cloneNode(); symbols.append(...found.symbols.map(tex => formula(tex, "Coordinates and speeds")));

@@ -2,7 +2,7 @@
 import * as THREE from "three";
 import { short } from "./amounts.js";
 
-const WIDE = 10, LONGEST = 1.2, USUAL = 0.5, FADES = 0.997, TURN = 5 * Math.PI / 3, STEPS = 40, LISTED = 12, Z = new THREE.Vector3(0, 0, 1);
+const WIDE = 10, LONGEST = 1.2, USUAL = 0.5, FADES = 0.7, TURN = 5 * Math.PI / 3, STEPS = 40, LISTED = 12, Z = new THREE.Vector3(0, 0, 1);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const inks = () => dark.matches ? { force: "#e7a0f0", hand: "#ff8a80" } : { force: "#8e24aa", hand: "#c62828" };
 
@@ -50,7 +50,9 @@ export class Forces {
       found.push({ name: this.scene.forces[floats[k]], at: vector(1), force: vector(4), torque: vector(7) });
     }
     this.acting = this.shown ? found : [];
-    if (this.acting.length) { this.most.force *= FADES; this.most.torque *= FADES; }
+    const now = performance.now(), fades = FADES ** Math.min((now - (this.taken ?? now)) / 1000, 1);   // a second, however rarely pictures come
+    this.taken = now;
+    if (this.acting.length) { this.most.force *= fades; this.most.torque *= fades; }
     for (const { force, torque, at } of this.acting) if (!Number.isNaN(at.x)) {
       this.most.force = Math.max(this.most.force, force.length()); this.most.torque = Math.max(this.most.torque, torque.length());
     }

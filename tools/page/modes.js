@@ -123,7 +123,7 @@ export class Modes {
     sorted.forEach(put);
     const widest = Math.max(...[...rows.values()].map(row => row.length));
     const boxed = widest <= 3 && this.names.length <= 4;
-    const lines = node => boxed ? this.lines(node) : [node.words.flatMap((word, k) => IDLE.includes(word) ? [] : [(LETTERS[k] ?? "?") + (MARKS[word] ?? "")]).slice(0, 7).join("") || "–"];
+    const lines = node => boxed ? this.lines(node) : [this.letters(node)];
     for (const node of sorted) {
       node.lines = lines(node); node.high = 8 + 12 * node.lines.length;
       node.wide = Math.min(118, boxed ? (WIDTH - 8 * (widest - 1)) / widest : 4 + Math.max(16, 7.5 * node.lines[0].length));
@@ -155,14 +155,23 @@ export class Modes {
       drawn.append(group);
     }
     drawn.append(...labels);
-    this.graph.replaceChildren(drawn, ...(boxed ? [] : [html("small", { textContent: this.legend() })]));
+    this.graph.replaceChildren(drawn, ...(boxed ? [] : [html("small", {}, ...this.legend())]));
     this.listed(sorted, here);
   }
 
+  letters(node) {          // what holds in it, in letters; where that is nearly everything, what does not
+    const letter = k => LETTERS[k] ?? "?", on = [], off = [];
+    node.words.forEach((word, k) => IDLE.includes(word) ? off.push(letter(k)) : on.push(letter(k) + (MARKS[word] ?? "")));
+    if (on.length <= 6) return on.join("") || "–";
+    return off.length <= 4 && on.every(each => each.length === 1) ? `all${off.length ? " but " : ""}${off.join("")}` : `${on.slice(0, 6).join("")}…`;
+  }
+
   legend() {               // what letters and marks stand for
-    const used = Object.entries(MARKS).filter(([word]) => Object.values(this.seen.words).some(words => words.includes(word)));
-    const letters = this.names.slice(0, 12).map((name, k) => `${LETTERS[k]} ${name}`).join(" · ") + (this.names.length > 12 ? " · …" : "");
-    return letters + used.map(([word, mark]) => `; ${mark} ${word}`).join("");
+    const used = Object.entries(MARKS).filter(([word]) => Object.values(this.seen.words).some(words => words.includes(word))), said = [];
+    for (const [k, name] of this.names.slice(0, LETTERS.length).entries()) said.push(k ? " · " : "", html("strong", { textContent: LETTERS[k] }), ` ${name}`);
+    if (this.names.length > LETTERS.length) said.push(" · …");
+    for (const [word, mark] of used) said.push("; ", html("strong", { textContent: mark }), ` ${word}`);
+    return said;
   }
 
   lines(node) {            // what holds in it, a line each

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polhode.model.errors import closest
-from polhode.simulate.asked import is_number
+from polhode.simulate.asked import is_pair
 
 _STARTS = {"q0": "q", "u0": "u", "z0": "z", "t0": "t"}
 
@@ -30,7 +30,7 @@ def started(
     for name in start:
         if name not in _STARTS:
             raise TypeError(f"{verb} takes no {name!r}. {closest(name, [k for k in known if k != 'start'])}")
-    if _is_pair(q):
+    if is_pair(q):
         if u is not None or "u0" in start:
             raise TypeError("q is a pair of coordinates and speeds, and u is given too, expected speeds once.")
         q, u = q
@@ -41,8 +41,3 @@ def started(
             raise TypeError(f"{plain} and {name} are both given, and are the same, expected one of them.")
         found[plain] = value
     return found["q"], found["u"], found["z"], found["t"]
-
-
-def _is_pair(q: Any) -> bool:
-    """Whether it is coordinates and speeds, not two coordinates."""
-    return isinstance(q, tuple) and len(q) == 2 and not any(is_number(part) for part in q)

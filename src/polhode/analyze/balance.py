@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polhode.equations import Equations
 from polhode.equations.tangent import Tangent
 
 from .columns import Rows, Solved, solved
@@ -37,13 +38,23 @@ class Balance(Near):
         if not first or not rows.A.size:
             found = solved(rows, prefer, keep)
             return found if found is not None else super()._solved(rows, prefer, (), first)
-        n = rows.A.shape[1]
-        turned = replace(rows, A=rows.A[:, ::-1], reach=rows.reach[::-1])
-        back = solved(turned, (), [n - 1 - j for j in keep]) or solved(turned)
+        inward = _outward(self.eq)[::-1]
+        at = {j: k for k, j in enumerate(inward)}
+        turned = replace(rows, A=rows.A[:, inward], reach=rows.reach[inward])
+        back = solved(turned, (), [at[j] for j in keep]) or solved(turned)
         assert back is not None, "with nothing to keep, rows can be solved"
-        order = sorted(range(len(back.free)), key=lambda k: n - 1 - back.free[k])
-        free = tuple(n - 1 - back.free[k] for k in order)
-        return Solved(free=free, G=back.G[::-1, order], H=back.H[::-1])
+        order = sorted(range(len(back.free)), key=lambda k: inward[back.free[k]])
+        places = [at[j] for j in range(len(inward))]
+        return Solved(
+            free=tuple(inward[back.free[k]] for k in order), G=back.G[np.ix_(places, order)], H=back.H[places]
+        )
+
+
+def _outward(eq: Equations) -> list[int]:
+    """The speeds by number, from the ground outward: a compound joint names first what is next to its body."""
+    speeds = list(dict.fromkeys(s for link in eq.kinematics.joints.links for s in link.speeds))
+    places = {s: j for j, s in enumerate(eq.u)}
+    return [places[s] for s in speeds] if {*speeds} == {*places} else list(range(len(eq.u)))
 
 
 @dataclass(frozen=True, kw_only=True)

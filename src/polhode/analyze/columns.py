@@ -36,8 +36,15 @@ class Rows:
         return found
 
     @property
+    def asked(self) -> tuple[np.ndarray, np.ndarray]:
+        """V and C of what they ask, see `asked`."""
+        found = asked(self.A, self.size, self.least, self.reach)
+        assert found is not None, "one state has one rank"
+        return found
+
+    @property
     def rank(self) -> int:
-        return int((np.linalg.svd(self.measured, compute_uv=False) > 1).sum()) if self.A.size else 0
+        return len(self.asked[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +74,8 @@ def solved(rows: Rows, prefer: Sequence[int] = (), keep: Sequence[int] = ()) -> 
     m, n = rows.A.shape
     if not rows.A.size:
         return Solved(free=tuple(range(n)), G=np.eye(n), H=np.zeros((n, m)))
-    left, sizes, right = np.linalg.svd(rows.measured, full_matrices=False)
-    rank = int((sizes > 1).sum())
-    V = right[:rank]  # V (x / reach) = sizes^-1 left^T (K w / (size least))
+    V, C = rows.asked
+    rank = len(V)
     bound = _pivots(V, rank, prefer, keep)
     if len(bound) < rank:
         return None
@@ -78,8 +84,37 @@ def solved(rows: Rows, prefer: Sequence[int] = (), keep: Sequence[int] = ()) -> 
     G, H = np.zeros((n, len(free))), np.zeros((n, m))
     G[free] = np.eye(len(free))
     G[bound] = -(inverse @ V[:, free]) * rows.reach[bound][:, None] / rows.reach[free]
-    H[bound] = rows.reach[bound][:, None] * (inverse @ ((left[:, :rank] / sizes[:rank]).T / (rows.size * rows.least)))
+    H[bound] = rows.reach[bound][:, None] * (inverse @ C)
     return Solved(free=tuple(free), G=G, H=H)
+
+
+def asked(
+    A: np.ndarray, size: np.ndarray, least: np.ndarray, reach: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """What the rows A x = K w of many states ask: V (x / reach) = C K w, V (..., rank, n) orthonormal, C (..., rank, m)
+
+    A : (..., m, n); size : (..., m); least : (m,); reach : (..., n). None where ranks differ from state to state
+
+    Rows that count from the same share on are decomposed together, those that count from the least on first, and of
+    the others what these leave: in one decomposition of all, scaled alike, the largest would round the others.
+    """
+    B = A * reach[..., None, :] / size[..., None]
+    V, C = np.zeros((*B.shape[:-2], 0, B.shape[-1])), np.zeros((*B.shape[:-2], 0, B.shape[-2]))
+    for share in np.unique(least):
+        group = np.flatnonzero(least == share)
+        along = B[..., group, :] @ V.swapaxes(-1, -2)
+        left, sizes, right = np.linalg.svd(B[..., group, :] - along @ V, full_matrices=False)
+        ranks = (sizes > share).sum(axis=-1)
+        rank = int(ranks.max(initial=0))
+        if (ranks != rank).any():
+            return None
+        wanted = -along @ C
+        wanted[..., np.arange(len(group)), group] += 1 / size[..., group]
+        more = right[..., :rank, :]
+        by = (left[..., :rank] / sizes[..., None, :rank]).swapaxes(-1, -2) @ wanted
+        again = more @ V.swapaxes(-1, -2)  # what rounding left of the rows before
+        V, C = np.concatenate([V, more - again @ V], axis=-2), np.concatenate([C, by - again @ C], axis=-2)
+    return V, C
 
 
 def _pivots(V: np.ndarray, rank: int, prefer: Sequence[int], keep: Sequence[int]) -> list[int]:

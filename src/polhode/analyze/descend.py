@@ -40,15 +40,19 @@ def descend(
     lower: np.ndarray,
     upper: np.ndarray,
     limited: np.ndarray,
+    heavy: np.ndarray | float = 1.0,
 ) -> Descended | None:
-    """Search from y; None where nothing can be computed there. limited : which unknowns move by bounded steps."""
+    """Search from y; None where nothing can be computed there.
+
+    limited : which unknowns move by bounded steps; heavy : what equations count where not all can be met, (m,)
+    """
     y = np.clip(y, lower, upper)
     found = f(y)
     if found is None:
         return None
     F, by = found
     for _ in range(_STEPS):
-        weight = _weights(F, by * scale)
+        weight = _weights(F, by * scale) * heavy
         A, r = weight[:, None] * by * scale, weight * F
         size = float(np.linalg.norm(r))
         for damped, shorter in [(0.0, 2.0**-k) for k in range(7)] + [(d, 1.0) for d in _DAMPED]:

@@ -23,9 +23,10 @@ from .found import Equilibrium, EquilibriumError
 from .limits import within_limits
 from .modes import _plain
 from .operating import Operating, read_point
-from .unknowns import Unknowns, everything, read_unknowns
+from .unknowns import Unknowns, all_names, everything, read_unknowns
 
 _MET = 1e-9  # of what counts as 1 of an equation
+_TIES, _HEAVY = ("position", "pace", "unit"), 1e3  # equations of constraints, and what they count in messages
 _FAR = (0.3, 1.0, 2.0)  # of what unknowns are measured by: how far other starts are from the guess
 
 
@@ -98,6 +99,12 @@ def equilibrium(
         raise EquilibriumError("equilibrium: nothing can be computed at the guess. Give another one.")
     left, point, found, ended = best
     if left > _MET:
+        # what is told is the best of what constraints allow
+        heavy = np.where([kind in _TIES for kind in found.kinds], _HEAVY, 1.0)
+        again = descend(f, ended.y, guess, asked.scale, asked.lower, asked.upper, asked.limited, heavy)
+        if again is not None:
+            point, ended = asked.moved(at, again.y), again
+            found = balance(within_limits(point)[0], tangent, states, matter)
         raise EquilibriumError(_said_of_none(at, point, found, asked, ended, int(starts)))
     return _result(dynamics, at, point, found, asked, ended, active, left)
 
@@ -128,6 +135,12 @@ def _said_of_none(
     felt = np.abs(by).max(axis=1, initial=0) > 1e-12 * np.abs(found.by).max(axis=1, initial=0)
     if idle := [found.names[i] for i in wrong if not felt[i]]:
         lines.append(f"Nothing that is unknown acts on {listed(idle)}.")
+    if tied := _tied(at, found, asked, wrong):
+        one = len(tied) == 1
+        lines.append(
+            f"{_some(tied)} {'is' if one else 'are'} given, and constraints tie {'it' if one else 'them'}: leave "
+            f"{'it' if one else 'what may move'} out of q= and u=, or name it in unknowns=[...], and it follows."
+        )
     count = [i for i in range(len(found.F)) if (felt[i] or shares[i] > _MET) and found.kinds[i] != "unit"]
     if len(count) > len(asked.names):
         lines.append(
@@ -142,6 +155,14 @@ def _said_of_none(
         lines.append(f"Forces or other speeds depend on {_some(moving)}, so that it cannot move steadily.")
     others = f" {starts} guesses were tried." if starts > 1 else ""
     return " ".join(lines) + f'{others} Name more unknowns=[...], such as a force "tau.x_dot", or give another guess.'
+
+
+def _tied(at: Operating, found: Balanced, asked: Unknowns, wrong: Iterable[int]) -> list[str]:
+    """Coordinates and speeds that are given and on which rows of constraints that are not met depend."""
+    names, rows = all_names(at), [i for i in wrong if found.kinds[i] in _TIES]
+    first, last = (0, len(at.q)) if any(found.kinds[i] == "position" for i in rows) else (len(at.q), len(at.point.x))
+    by = np.abs(found.by[rows, first:last]).max(axis=0, initial=0)
+    return [n for n, e in zip(names[first:last], by, strict=True) if e > 1e-9 * by.max() and n not in asked.names]
 
 
 def _some(names: Iterable[str], most: int = 8) -> str:

@@ -53,7 +53,8 @@ def linearize(
 @overload
 def linearize(
     dynamics: Equations, q: Any = None, u: Any = None, tau: Any = None, *, controls: Any = None, z: Any = None,
-    p: Any = None, inputs: Iterable[str] | None = None, **start: Any,
+    p: Any = None, inputs: Iterable[str] | None = None, outputs: Any = None, independent: Iterable[str] = (),
+    **start: Any,
 ) -> SymbolicModel: ...  # fmt: skip
 
 
@@ -75,8 +76,8 @@ def linearize(
 ) -> LinearModel | SymbolicModel:
     """The linear model of a machine about a state: A, B, C, D with names, by exact derivatives.
 
-    dynamics    : a Dynamics; or Equations, for A and B of a small machine without constraints as expressions. Values
-                  of q, u, z, tau, controls and p may then be expressions too, and those of p may be left out
+    dynamics    : a Dynamics; or Equations, for A, B, C, D of a small machine as expressions. Values of q, u, z, tau,
+                  controls and p may then be expressions too, and those of p may be left out
     q, u, z     : the state, arrays or values by name; at rest, and z where runs start it, where nothing is given.
                   q may be the pair of q and u, as `assemble(...)` and `traj.at(2.0)` give it
     tau         : forces on the speeds: an array, numbers and expressions by name; actuators may be named beside
@@ -96,25 +97,28 @@ def linearize(
     """
     q, u, z, t = started(q, u, z, t, start, signature(linearize).parameters)
     if isinstance(dynamics, Equations):
-        for what, given in (("outputs", outputs), ("active", active), ("independent", tuple(independent))):
-            if given:
-                raise TypeError(
-                    f"linearize: {what}= is for numbers, found Equations. Compile them: "
-                    f"linearize(equations.compile(), ..., {what}=...)."
-                )
+        if active is not None:
+            raise TypeError(
+                "linearize: active= is for numbers, found Equations. Compile them: linearize(equations.compile(), ..., "
+                "active=...)."
+            )
         driven = None if inputs is None else names_of(inputs, "inputs")
-        return symbolic_model(dynamics, q, u, tau, controls=controls, z=z, p=p, asked=driven)
+        rows = {name: e for name, e in _outputs(outputs, dynamics, ()).items() if isinstance(e, Expr)}
+        asked = names_of(independent, "independent")
+        return symbolic_model(
+            dynamics, q, u, tau, controls=controls, z=z, p=p, asked=driven, outputs=rows, independent=asked
+        )
     at, notes = within_limits(read_point(dynamics, q, u, tau, controls, z, p, t, active))
     eq, program = at.program.equations, at.program
     names = _inputs(inputs, input_names(eq), len(eq.u), {rate for body in eq.model.bodies for rate in body.rates})
-    asked = _outputs(outputs, at)
-    measured = [e for e in asked.values() if isinstance(e, Expr)]
-    tangent = tangent_of(program, at.rows, at.closed, at.inputs.laws, measured)
     charts = charts_of(at)
+    sought = _outputs(outputs, eq, charts.turns)
+    measured = [e for e in sought.values() if isinstance(e, Expr)]
+    tangent = tangent_of(program, at.rows, at.closed, at.inputs.laws, measured)
     found = Near(at, tangent, charts, names_of(independent, "independent"))
     columns = [input_names(eq).index(name) for name in names]
     A, B = found.rates(columns)
-    C, D = found.outputs(asked, columns)
+    C, D = found.outputs(sought, columns)
     lasting = _lasts(at, found, A, tangent)
     operating = dict(zip((str(s.value) for s in (*eq.q, *eq.u, *eq.z)), at.point.x.tolist(), strict=True))
     return LinearModel(
@@ -125,7 +129,7 @@ def linearize(
         D=D,
         states=found.states,
         inputs=names,
-        outputs=tuple(asked) or found.states,
+        outputs=tuple(sought) or found.states,
         drift=found.drift[found.free],
         whole_drift=found.drift,
         speeds=found.nu,
@@ -200,9 +204,8 @@ def _inputs(asked: Iterable[str] | None, known: Sequence[str], speeds: int, mode
     return names
 
 
-def _outputs(asked: Any, at: Operating) -> dict[str, Expr | str]:
+def _outputs(asked: Any, eq: Equations, turns: Sequence[str]) -> dict[str, Expr | str]:
     """Expressions of the outputs by name; names of turns as they are."""
-    eq = at.program.equations
     if asked is None:
         return {}
     if isinstance(asked, (str, Expr)):
@@ -210,7 +213,7 @@ def _outputs(asked: Any, at: Operating) -> dict[str, Expr | str]:
     if not isinstance(asked, Iterable):
         raise TypeError(f"outputs is {asked!r:.60}, expected names, or expressions by name.")
     given = asked if isinstance(asked, Mapping) else {str(e): e for e in asked}
-    quasi, turns = eq.kinematics.quasi, charts_of(at).turns
+    quasi = eq.kinematics.quasi
     listed = (*eq.q, *eq.u, *eq.z, *quasi, *eq.controls, *eq.parameters, eq.t)
     known = {*listed, *eq.kane.udot}
     found: dict[str, Expr | str] = {}

@@ -20,7 +20,7 @@ from .operating import Operating
 from .singular import At, rank_nearby
 from .turns import Charts
 
-_ROUNDING = 8 * 2.0**-52  # of forces
+_ROUNDING = 32 * 2.0**-52  # of forces, which are sums of some dozens of terms
 _NOTHING = 1e-150  # a rate that only controls have that were moved inside a limit at 0, see `limits`
 
 
@@ -204,6 +204,8 @@ class Near:
         inverse = np.outer(own, own)  # no entry of it is larger
         tied = H @ (dS + S)
         found = np.zeros((len(self.whole), dR.shape[1]))
+        turned = np.abs(self.slopes["qdot"][by]) + (np.abs(self._turning()) if by == "x" else 0.0)
+        found[: self.nx] = _ROUNDING * np.abs(self.charts.inverse) @ turned
         found[self.nx : self.nx + self.nu] = _ROUNDING * (inverse @ (dR + R + np.abs(M) @ tied) + tied)
         return found
 

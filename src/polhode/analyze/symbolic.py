@@ -2,7 +2,8 @@
 
     M d udot = d(Q + tau - c - M a),   d qdot = d(N u),   a = udot at the point
 
-so that A and B are made of the derivatives of forces and of one inverse, M^-1 at the point.
+so that A and B are made of the derivatives of forces and of one inverse, M^-1 at the point. With constraints it is
+that of G^T M G, of the independent speeds, see symbolic_ties.
 """
 
 from __future__ import annotations
@@ -15,20 +16,15 @@ import numpy as np
 
 from polhode.compile import Function, compile
 from polhode.equations import Equations
-from polhode.equations.dynamics import needed_forces
-from polhode.equations.inputs import fresh, input_names, inputs
-from polhode.equations.views import simplified
+from polhode.equations.inputs import input_names, inputs
 from polhode.graph import (
     Expr,
     Matrix,
     as_expr,
     evaluate,
     free_symbols,
-    from_sympy,
-    jacobian,
     substitute,
     symbol,
-    tidy,
     to_sympy,
     tree_size,
     vector,
@@ -38,27 +34,35 @@ from polhode.model.errors import closest, listed
 from polhode.model.expression import Symbols, parse
 
 from .modes import columns
+from .short import part, product, short, shortest
+from .symbolic_rates import outputs_at, rates_at
+from .symbolic_ties import Drawn, ties_of
 
-_SPEEDS = 8  # of which M is inverted
+_SPEEDS, _TIED = 8, 12  # speeds without constraints, of which M is inverted, and with constraints
 _LARGEST = 20_000  # nodes of an expression that SymPy is given
-_SIMPLE, _RATIONAL = 30, 400  # nodes of one that SymPy makes shorter, with functions and without
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SymbolicModel:
-    """A machine near a point, as expressions: dy/dt = drift + A y + B v.
+    """A machine near a point, as expressions: dy/dt = drift + A y + B v, w = C y + D v.
 
-    A, B       : (n, n), (n, inputs); drift : (n,), 0 at an equilibrium
-    states     : coordinates, speeds, other states, by name; inputs : forces by the names of speeds, and actuators
+    A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs); drift : (n,), 0 at an equilibrium
+    states     : independent coordinates, speeds, other states, by name; dependent : those that constraints tie to them
+    inputs     : forces by the names of speeds, and actuators; outputs : by name; holds : the constraints that hold
     parameters : the symbols that are left, by name
     """
 
     name: str
     A: Matrix
     B: Matrix
+    C: Matrix
+    D: Matrix
     drift: Matrix
     states: tuple[str, ...]
     inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    holds: tuple[str, ...] = ()
+    dependent: tuple[str, ...] = ()
 
     def __getitem__(self, places: tuple[str, str]) -> Expr:
         """The entry of A, or of B, by the names of its row and column: lin["x_dot", "theta"]."""
@@ -79,7 +83,7 @@ class SymbolicModel:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the symbols that are left."""
-        every = [*self.A.entries, *self.B.entries, *self.drift.entries]
+        every = [e for part in (self.A, self.B, self.C, self.D, self.drift) for e in part.entries]
         return tuple(sorted(str(s.value) for s in free_symbols(every)))
 
     def to_sympy(self) -> tuple[Any, Any]:
@@ -109,12 +113,25 @@ class SymbolicModel:
             (name, *map(str, self.A[i, :].entries), *(str(self.B[i, j]) for j in range(len(self.inputs))))
             for i, name in enumerate(self.states)
         ]
-        still = all(e == 0 for e in self.drift)
+        lines = [f"Linear model of {self.name!r} as expressions: {len(self.states)} states", self._said_of_point()]
+        if self.holds:
+            follow = f"follow{'s' * (len(self.dependent) == 1)}"
+            lines.append(f"Holding {listed(self.holds)}: {', '.join(self.dependent)} {follow}.")
+        lines += ["", columns([head, *rows], left=1)]
+        if self.outputs != self.states:
+            sides = ((self.C, len(self.states)), (self.D, len(self.inputs)))
+            rows = [
+                (name, *(str(part[i, j]) for part, width in sides for j in range(width)))
+                for i, name in enumerate(self.outputs)
+            ]
+            lines += ["", columns([("output", *head[1:]), *rows], left=1)]
+        return "\n".join(lines)
+
+    def _said_of_point(self) -> str:
         moving = [name for name, e in zip(self.states, self.drift, strict=True) if e != 0]
-        said = "About an equilibrium." if still else f"About a point at which {listed(moving)} change, see drift."
-        return f"Linear model of {self.name!r} as expressions: {len(self.states)} states\n{said}\n\n" + columns(
-            [head, *rows], left=1
-        )
+        if not moving:
+            return "About an equilibrium."
+        return f"About a point at which {listed(moving)} change{'s' * (len(moving) == 1)}, see drift."
 
     def __repr__(self) -> str:
         return f"SymbolicModel of {self.name!r}: {len(self.states)} states, {len(self.inputs)} inputs"
@@ -130,6 +147,8 @@ def symbolic_model(
     z: Any = None,
     p: Any = None,
     asked: Sequence[str] | None = None,
+    outputs: Mapping[str, Expr] | None = None,
+    independent: Sequence[str] = (),
 ) -> SymbolicModel:
     """The linear model at a point of numbers, expressions and symbols; see `linearize`."""
     _require_small(eq)
@@ -147,65 +166,65 @@ def symbolic_model(
         for name, e in _values(given, list(names[first:]), what, {}).items():
             applied[inputs(eq)[names.index(name)]] += e
     here = {s: substitute(e, values) for s, e in point.items()} | values
-    x = vector([*eq.q, *eq.u, *eq.z])
-    udot = fresh("udot", eq)[: len(eq.u)]
-    v = inputs(eq)
-    # laws of the state close the loop: their input is what is added
-    laws = {s: s + e for s, e in applied.items() if e != 0}
-    given_tau = vector([*v][: len(eq.u)])
-    R = substitute(given_tau - needed_forces(eq, udot), laws) if laws else given_tau - needed_forces(eq, udot)
-    none = {s: as_expr(0) for s in v}
-
-    def at(e: Matrix, more: Mapping[Expr, Expr]) -> Matrix:
-        return substitute(substitute(e, {**none, **more}), here)
-
-    still = {s: as_expr(0) for s in udot}
-    M = _short(at(-jacobian(R, udot), still))
-    inverse = _inverse(M, eq)
-    a = _product(inverse, _column(_short(at(R, still))))
-    moving = dict(zip(udot, a.entries, strict=True))
-    by_x, by_v = _short(at(jacobian(R, x), moving)), _short(at(jacobian(R, v), moving))
-    z_dot = substitute(eq.z_dot, laws) if laws else eq.z_dot
-    rates = [*eq.kinematics.q_dot, *z_dot]
-    nq, nx = len(eq.q), len(x)
-    if rates:
-        kin_x, kin_v = at(jacobian(rates, x), still), at(jacobian(rates, v), still)
-    drift = [*at(vector([*eq.kinematics.q_dot]), still), *a.entries, *(at(z_dot, still) if len(z_dot) else [])]
-    A = _stacked(kin_x, _product(inverse, by_x), nq, nx)
-    B = _stacked(kin_v, _product(inverse, by_v), nq, len(v))
     chosen = list(asked if asked is not None else names[len(eq.u) :] or names)
     for name in chosen:
         if name not in names:
             raise KeyError(f"inputs: there is no speed or actuator {name!r}. {closest(name, names)}")
+    ties, drawn = ties_of(eq, here, applied, independent) if eq.model.holding else (None, None)
+    rates = rates_at(eq, here, applied, ties)
+    whole = tuple(map(str, (*eq.q, *eq.u, *eq.z)))
+    N = len(whole)
+    free = list(range(N)) if ties is None else list(ties.free)
     places = [names.index(name) for name in chosen]
-    B = Matrix((nx, len(places)), [B[i, j] for i in range(nx) for j in places])
-    return SymbolicModel(
+    C, D = outputs_at(eq, outputs, rates, places, here, ties, [whole[i] for i in free])
+    made = SymbolicModel(
         name=eq.model.name,
-        A=A.map(_shortest),
-        B=B.map(_shortest),
-        drift=vector([_shortest(e) for e in drift]),
-        states=tuple(str(s.value) for s in x),
+        A=product(part(rates.x, free, range(N)), ties.L) if ties else short(rates.x),
+        B=short(part(rates.v, free, places)),
+        C=C,
+        D=D,
+        drift=vector([shortest(rates.drift[i]) for i in free]),
+        states=tuple(whole[i] for i in free),
         inputs=tuple(chosen),
+        outputs=tuple(outputs or [whole[i] for i in free]),
+        holds=ties.holds if ties else (),
+        dependent=tuple(name for i, name in enumerate(whole) if i not in free),
     )
+    if drawn is not None:
+        _require_same(made, drawn)
+    return made
+
+
+def _require_same(found: SymbolicModel, drawn: Drawn) -> None:
+    """Refuse expressions that do not have the numbers of the compiled machine: none should."""
+    from .linearize import linearize
+
+    numbers = linearize(
+        drawn.dynamics, drawn.q, drawn.u, drawn.tau, controls=drawn.controls, z=drawn.z, t=drawn.t,
+        inputs=found.inputs, independent=[*found.states],
+    )  # fmt: skip
+    A, B = found.evaluate({str(s.value): e for s, e in drawn.values.items()})
+    size = np.abs(A).max(initial=0)
+    for made, expected in ((A, numbers.A), (B, numbers.B)):
+        if numbers.states != found.states or not np.allclose(made, expected, rtol=1e-6, atol=1e-8 * size):
+            raise ValueError(
+                f"linearize: the expressions of {found.name!r} do not have the numbers of its native code at this "
+                "point. Compile the equations: linearize(eq.compile(...), ...)."
+            )
 
 
 def _require_small(eq: Equations) -> None:
     model = eq.model
-    if model.holding:
-        names = ", ".join(repr(c.name) for c in model.holding[:4])
-        raise ValueError(
-            f"linearize: {model.name!r} has constraints, {names}, whose linear models are numbers only. Compile the "
-            "equations: linearize(eq.compile(...), ...)."
-        )
     if unit_quaternions(eq.kinematics.joints):
         raise ValueError(
             "linearize: quaternions have no linear model as expressions. Give the joint angles, quaternion=False, or "
             "compile the equations: linearize(eq.compile(...), ...)."
         )
-    if len(eq.u) > _SPEEDS or tree_size(eq.M) > _LARGEST:
+    most = _SPEEDS if not model.holding else _TIED
+    if len(eq.u) > most or tree_size(eq.M) > _LARGEST:
         raise ValueError(
             f"linearize: {model.name!r} has {len(eq.u)} speeds and {tree_size(eq.M):,} operations in M, expected at "
-            f"most {_SPEEDS} and {_LARGEST:,} for expressions. Compile the equations: linearize(eq.compile(...), ...)."
+            f"most {most} and {_LARGEST:,} for expressions. Compile the equations: linearize(eq.compile(...), ...)."
         )
 
 
@@ -227,78 +246,3 @@ def _values(given: Any, known: Sequence[str], what: str, rest: Mapping[str, Any]
 def _whole(value: Any) -> Any:
     number = float(value)
     return int(number) if number.is_integer() else number
-
-
-def _column(e: Matrix) -> Matrix:
-    return Matrix((len(e), 1), e.entries)
-
-
-def _stacked(kinematic: Matrix, accelerations: Matrix, nq: int, width: int) -> Matrix:
-    """Rates of coordinates, accelerations, rates of other states, one above the other."""
-    entries = list(kinematic.entries)
-    rows = [*entries[: nq * width], *accelerations.entries, *entries[nq * width :]]
-    return Matrix((len(rows) // width, width), rows)
-
-
-def _product(a: Matrix, b: Matrix) -> Matrix:
-    n, k, m = a.shape[0], a.shape[1], b.shape[1]
-    entries = [sum((a[i, r] * b[r, j] for r in range(k)), as_expr(0)) for i in range(n) for j in range(m)]
-    return Matrix((n, m), [_shortest(e) for e in entries])
-
-
-def _short(e: Matrix) -> Matrix:
-    return e.map(_shortest)
-
-
-def _shortest(e: Expr) -> Expr:
-    """The shorter of what is written, tidied, and made by SymPy where that is quick."""
-    import sympy
-
-    made = tidy(e)
-    assert isinstance(made, Expr)
-    size = tree_size(made)
-    if size <= 3:
-        return made
-    found = to_sympy(made)
-    plain = not found.atoms(sympy.Function, sympy.Piecewise)
-    if size > (_RATIONAL if plain else _SIMPLE):
-        return made
-    shorter = sympy.factor(found) if plain else simplified(found)
-    other = from_sympy(shorter, {to_sympy(s): s for s in free_symbols([made])})
-    return other if tree_size(other) < size else made
-
-
-def _inverse(M: Matrix, eq: Equations) -> Matrix:
-    """M^-1 by cofactors of its independent blocks, in lowest terms."""
-    import sympy
-
-    n = len(eq.u)
-    found = to_sympy(M)
-    back = {to_sympy(s): s for s in free_symbols([*M.entries])}
-    entries = [as_expr(0)] * (n * n)
-    for block in _blocks(M):
-        part = found.extract(block, block)
-        below = sympy.factor(part.det(method="berkowitz")) if len(block) > 1 else part[0]
-        if below == 0 or sympy.simplify(below) == 0:
-            raise ValueError(
-                f"linearize: the inertia of {eq.model.name!r} is singular here, so its accelerations are not "
-                "determined. Give what moves mass or an armature."
-            )
-        above = part.adjugate() if len(block) > 1 else sympy.eye(1)
-        for i, r in enumerate(block):
-            for j, c in enumerate(block):
-                entries[r * n + c] = from_sympy(sympy.cancel(above[i, j] / below), back)
-    return Matrix((n, n), entries)
-
-
-def _blocks(M: Matrix) -> list[list[int]]:
-    """Speeds that inertia ties together."""
-    left, found = set(range(M.shape[0])), list[list[int]]()
-    while left:
-        block, new = set[int](), {min(left)}
-        while new:
-            block |= new
-            new = {j for i in new for j in left if M[i, j] != 0 or M[j, i] != 0} - block
-        left -= block
-        found.append(sorted(block))
-    return found

@@ -134,10 +134,14 @@ def evaluate(
     ] = "",
     z: Annotated[str, typer.Option("--z", help="States that are not motion; those not given are at their start.")] = "",
     t: Annotated[float, typer.Option("--t", help="Time.")] = 0.0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="The state as elsewhere: q.elbow=0.3, u.elbow_dot=1; repeatable.")
+    ] = None,
 ) -> None:
     """Evaluate the equations at a state: inertia matrix, bias, accelerations, energies."""
     from polhode.equations.inputs import input_names
 
+    from .simulation import initial
     from .views import evaluated, evaluation_text
 
     if not math.isfinite(t):
@@ -145,13 +149,17 @@ def evaluate(
     equations, whole = source.equations()
     model = equations.model
     names = {group: [str(s.value) for s in getattr(equations, group)] for group in "quz"}
-    still = [0.0] * len(names["u"])
     driven = input_names(equations)
-    starts = [state.start.number or 0.0 for state in model.states]
+    rest = [model.neutral().tolist(), [0.0] * len(names["u"]), [state.start.number or 0.0 for state in model.states]]
+    settled = initial(settings or [], equations, "--set", "quz")
+    begun, still, starts = (
+        [given.get(name, x) for name, x in zip(names[group], values, strict=True)]
+        for group, values, given in zip("quz", rest, settled, strict=True)
+    )
     found = evaluated(
         equations,
         whole,
-        q=vector_values(q, names["q"], model.neutral().tolist(), "--q", "coordinate"),
+        q=vector_values(q, names["q"], begun, "--q", "coordinate"),
         u=vector_values(u, names["u"], still, "--u", "speed"),
         z=vector_values(z, names["z"], starts, "--z", "state"),
         tau=vector_values(tau, driven, [0.0] * len(driven), "--tau", "speed or actuator"),

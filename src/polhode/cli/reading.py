@@ -75,7 +75,12 @@ class Deriving(Reading):
     def equations(self) -> tuple[Equations, Model]:
         """The equations, and the model of the file, of whose constraints they may leave some out."""
         from polhode.equations import formulate
+        from polhode.kernels.loop import METHODS
 
+        if self.method in METHODS:
+            raise ValueError(
+                f"--method {self.method}: that is an integrator. Give simulate --integrator {self.method}."
+            )
         whole = self.model().substituted(named_values(self.parameters, "--p"))
         return formulate(bare(whole) if self.bare else whole, method=self.method), whole
 

@@ -47,6 +47,10 @@ def study(
     every: Annotated[float | None, typer.Option("--every", help="Seconds between outputs.", show_default=False)] = None,
     threads: Annotated[int | None, typer.Option(help="As many as processors by default.", show_default=False)] = None,
     on: Annotated[str, typer.Option("--on", help='"threads", or "dask": processes.')] = "threads",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Of dask, such as tcp://10.0.0.1:8786: its workers run.", show_default=False),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Keep chunks in this folder; the same command goes on from there.")
     ] = None,
@@ -81,7 +85,7 @@ def study(
     run = {name: value for name, value in run.items() if value is not None and value != {}}
     rows: Any = values if draw is None else sample(values, draw, seed)
     with noted() as warned:
-        found = computed(dynamics, rows, run, keep, out=out, threads=threads, on=on)
+        found = computed(dynamics, rows, run, keep, out=out, threads=threads, on=on, client=scheduler)
     written = []
     for call, path in (("to_csv", csv), ("to_parquet", parquet)):
         if path is not None:

@@ -75,6 +75,7 @@ def model_data(model: Model) -> dict[str, Any]:
         "switchable": switchable(model),
         "switches": [switch_data(switch) for switch in model.switches],
         "keyframes": [key.name for key in model.keyframes],
+        "sensors": [sensor.name for sensor in model.sensors],
         "findings": list(model.report().findings),
     }
 
@@ -234,6 +235,8 @@ def model_text(model: Model) -> str:
     lines += ["speeds", *(f"  {name}" for name in model.speeds)]
     lines += ["", f"Constraints: {listed(model.holding)}. {HOLDS}"] if names_of(model) else []
     lines += switchable_text(model)
+    if seen := [sensor.name for sensor in model.sensors]:
+        lines += ["", f"Sensors: {names(seen)}. traj.sensors has what they show."]
     if keys := [key.name for key in model.keyframes]:
         lines += ["", f"Keyframes: {names(keys)}. simulate --keyframe NAME begins there."]
     findings = [for_shell(text) for text in model.report().findings]

@@ -220,7 +220,10 @@ def _as_array(name: str, value: Any) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         whole = isinstance(value, np.ndarray)
         found = f"dtype {value.dtype}" if whole else f"{type(value).__name__} {value!r:.40}"
-        raise TypeError(f"Argument {name!r}: expected real numbers that a float can hold, found {found}.") from None
+        order = " Give an array: here values go by their order, not by name." if isinstance(value, Mapping) else ""
+        raise TypeError(
+            f"Argument {name!r}: expected real numbers that a float can hold, found {found}.{order}"
+        ) from None
     return array if array.dtype is _FLOAT64 else array.view(_FLOAT64)  # equal, but not the one all others share
 
 

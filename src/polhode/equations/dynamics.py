@@ -263,6 +263,11 @@ class Dynamics:
 
 def _require_call(what: str, marker: str, given: tuple[Any, ...], takes: str) -> None:
     """Point those who pass a state along with the name to the call that takes it."""
+    if not isinstance(marker, str):
+        raise TypeError(
+            f"{what}: marker is {marker!r:.60}, expected the name of a marker or body. With it there is a call that "
+            f"takes the state: dyn.{what}(NAME)({takes})."
+        )
     if any(not isinstance(each, str) for each in given):
         call = f"dyn.{what}({marker!r})"
         raise TypeError(f"{call} is the call, which takes the state: {call}({takes}).")

@@ -40,7 +40,8 @@ from polhode.kinematics import Candidates, Constraints, Motion, candidates, cons
 from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model, When
 
-from .views import SympyEquations, latex
+from .latex import ROOM, latex
+from .views import SympyEquations
 
 if TYPE_CHECKING:
     from .dynamics import Dynamics
@@ -268,6 +269,13 @@ class Equations:
         """The (6, nu) matrix J with J u the velocity of a marker or body."""
         return self.kinematics.jacobian(marker, axes)
 
+    @cached_property
+    def sensors(self) -> dict[str, Matrix]:
+        """What the sensors of the model show, by name; accelerometers in `eq.kane.udot`."""
+        from .sensors import sensed
+
+        return {sensor.name: sensed(self, sensor) for sensor in self.model.sensors}
+
     @property
     def center_of_mass(self) -> Matrix:
         """Centre of mass of what moves, (3,), in the world."""
@@ -314,9 +322,21 @@ class Equations:
     def _simplified(self) -> SympyEquations:
         return SympyEquations(self, True)
 
-    def latex(self, simplify: bool = False) -> str:
-        """The equations as LaTeX, with intermediate variables where they are long."""
-        return latex(self, simplify)
+    def latex(
+        self,
+        simplify: bool = False,
+        *,
+        width: float = ROOM,
+        digits: int | None = 6,
+        environment: str = "aligned",
+    ) -> str:
+        """The equations as LaTeX that fits a page, with intermediate variables where they are long.
+
+        width       : of the text, in em; what is wider is broken, or written part by part. An article on A4 has 33
+        digits      : of numbers; None for all of them
+        environment : "aligned" stands in a formula; "align*" stands by itself, and may break across pages
+        """
+        return latex(self, simplify, width, digits, environment)
 
     def _repr_latex_(self) -> str | None:
         """What a notebook shows; large equations as plain text."""

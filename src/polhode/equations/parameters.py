@@ -178,6 +178,8 @@ def numbers_of(values: Mapping[Any, Any], known: Sequence[str], owner: str = "th
     found: dict[str, Any] = {}
     for key, value in values.items():
         name = str(key.value) if isinstance(key, Expr) else key
+        if type(name).__module__.startswith("sympy."):
+            name = str(name)
         if name not in known:
             raise ValueError(_unknown(name, known, owner))
         number = float(value) if isinstance(value, Expr) and not free_symbols(value) else value

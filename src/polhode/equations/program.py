@@ -128,15 +128,17 @@ class Program(Code):
         phi, psi, reach2, pace2 = np.split(found, np.cumsum([h, m, h]), axis=-1)
         return phi, psi, np.sqrt(reach2), np.sqrt(pace2)
 
-    def assembled(self, t: float, x: np.ndarray, p: np.ndarray, positions: bool) -> tuple[np.ndarray, ...]:
-        """Residuals (m,), J (m, n), E (m, n) and extents (n,) of positions, or of speeds."""
+    def assembled(self, t: float | np.ndarray, x: np.ndarray, p: np.ndarray, positions: bool) -> tuple[np.ndarray, ...]:
+        """Residuals (m,), J (m, n), E (m, n) and extents (n,) of positions, or of speeds; of k states with t (k, 1)."""
         sizes = ((len(self.held), len(self.base.u)), (len(self.constraints), len(self.equations.u)))
         (h, nv), (m, nu) = sizes
         parts = np.split(
-            self.assembly(np.array([t]), self.whole(x), p), np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu])
+            self.assembly(np.atleast_1d(t), self.whole(x), p),
+            np.cumsum([h, h * nv, h * nv, nv, m, m * nu, m * nu]),
+            axis=-1,
         )
         residual, J, E2, far2 = parts[:4] if positions else parts[4:]
-        shape = sizes[0] if positions else sizes[1]
+        shape = (*residual.shape[:-1], *(sizes[0] if positions else sizes[1]))
         return residual, J.reshape(shape), np.sqrt(E2.reshape(shape)), np.sqrt(far2)
 
     def moved(self, t: float, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Equations for reading: SymPy and LaTeX."""
+"""Equations for reading: as SymPy has them, and their names in LaTeX."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from polhode.graph import Expr, Matrix, identity, intermediates, to_sympy, tree_size
-from polhode.graph.printing import READABLE
-from polhode.graph.views import sympy_latex
+from polhode.graph import Expr, Matrix, to_sympy
 
 from .inputs import fresh
 
@@ -84,58 +82,6 @@ def simplified(e: Any, speeds: Any = ()) -> Any:
         whole = sympy.Add(*[k * monomial for monomial, k in parts])
         found += [whole, sympy.factor_terms(whole)]
     return shortest(found)
-
-
-def latex(equations: Equations, simplify: bool = False) -> str:
-    """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables.
-
-    With constraints, M udot + c = Q + tau + J^T lam and J udot + gamma = 0.
-    """
-    eq, rows = equations, equations.constraints
-    parts: list[Matrix] = [eq.N, eq.M, eq.c, eq.Q, *([rows.J, rows.gamma] if len(rows) else [])]
-    forced = any(e != 0 for e in eq.Q)
-    definitions: list[tuple[Expr, Expr]] = []
-    if not simplify and max((tree_size(e) for part in parts for e in part.entries), default=0) > READABLE // 2:
-        definitions, reduced = intermediates([e for part in parts for e in part.entries])
-        shapes, entries = [part.shape for part in parts], iter(reduced)
-        parts = [Matrix(shape, [next(entries) for _ in range(len(part.entries))])
-                 for shape, part in zip(shapes, parts, strict=True)]  # fmt: skip
-    views = [to_sympy(part) for part in parts]
-    if simplify:
-        view_of = eq.to_sympy(simplify=True)
-        views = [getattr(view_of, name) for name in ("N", "M", "c", "Q")]
-        views += [view_of.simplified(part) for part in parts[4:]]
-    names = {
-        to_sympy(s): symbol_latex(str(s.value)) for s in (*eq.q, *eq.u, *eq.parameters, *(s for s, _ in definitions))
-    }
-
-    def written(view: Any) -> str:
-        return sympy_latex(view, symbol_names=names)
-
-    def column(names: list[str]) -> str:
-        return r"\left[\begin{matrix}" + r"\\".join(names) + r"\end{matrix}\right]"
-
-    q, u = ([str(s.value) for s in part] for part in (eq.q, eq.u))
-    N, M, c, Q = map(written, views[:4])
-    lines = [f"{written(to_sympy(s))} &= {written(to_sympy(e))}" for s, e in definitions]
-    drift = eq.kinematics.drift
-    drifting = any(e != 0 for e in drift)
-    if drifting or not (identity(len(u)) == eq.N and u == [f"{name}_dot" for name in q]):
-        rates = column([symbol_latex(f"{name}_dot") for name in q])
-        rest = f" + {written(to_sympy(drift))}" if drifting else ""
-        lines.append(f"{rates} &= {N} {column([symbol_latex(name) for name in u])}{rest}")
-    force = f"{Q} + " if forced else ""
-    tau = column([rf"\tau_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in u])
-    udot = column([symbol_latex(f"{name}_dot") for name in u])
-    reaction = ""
-    if len(rows):
-        J, gamma = map(written, views[4:])
-        lam = column([rf"\lambda_{{{k + 1}}}" for k in range(len(rows))])
-        reaction = f" + {written(views[4].T)} {lam}"
-    lines.append(f"{M} {udot} + {c} &= {force}{tau}{reaction}")
-    if len(rows):
-        lines.append(f"{J} {udot} + {gamma} &= 0")
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
 def symbol_latex(name: str) -> str:

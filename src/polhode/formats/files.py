@@ -80,8 +80,9 @@ def load(
             raise ValueError("floating applies to URDF files; in MJCF, give the root body a freejoint.")
         acts = limits or "stop"
         return read_mjcf(
-            text, source=str(path), folder=path.parent, limits=acts, passive=passive is not False, actuators=actuators
-        )
+            text, source=str(path), folder=path.parent, limits=acts, passive=passive is not False, actuators=actuators,
+            beyond=True,
+        )  # fmt: skip
     from .urdf_places import Places
 
     turn = "quaternion" if floating is True else floating
@@ -144,8 +145,14 @@ def _text(path: Path) -> str:
     return text
 
 
+_XML = (".urdf", ".xml", ".mjcf", ".sdf", ".world")
+
+
 def _kind(path: Path, text: str) -> str:
     """Tell the format by its content, so that any file name will do."""
+    if path.suffix.lower() in _XML and not text.lstrip().startswith("<"):
+        begun = text.strip()[:20]
+        raise ModelError([f"this is no XML: it begins with {begun!r}, expected <robot>, <mujoco> or <sdf>."], str(path))
     if path.suffix.lower() == ".toml" or not text.lstrip().startswith("<"):
         return "toml"
     at = text.find("<")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from polhode.spatial import Mesh
 
+from .polygons import triangles_of
 from .xml import to_number
 
 GREY = (180, 186, 192)  # of faces without a material, in a file with materials
@@ -16,13 +16,18 @@ LARGEST = 2**20  # bytes of a file of materials
 MOST_CORNERS = 1000  # of a face
 
 
-def read_obj(data: bytes, path: Path) -> Mesh:
-    """Read OBJ; faces with more corners than three are cut from the first one, groups and curves left out."""
+def read_obj(data: bytes, path: Path, mujoco: bool = False) -> Mesh:
+    """Read OBJ; faces with more corners than three are cut as MuJoCo does, curves left out.
+
+    mujoco : whether only what MuJoCo counts is wanted, the first object or group that has faces, with the holes that
+             its loader leaves in faces of more than four corners
+    """
     vertices: list[list[bytes]] = []
-    faces: list[tuple[int, int, int]] = []
+    faces: list[list[int]] = []
     colors: list[tuple[int, ...] | None] = []
     materials: dict[str, tuple[int, ...]] = {}
     color: tuple[int, ...] | None = None
+    counts = True
     for number, line in enumerate(data.splitlines(), 1):
         words = line.split()
         if not words:
@@ -31,10 +36,11 @@ def read_obj(data: bytes, path: Path) -> Mesh:
             if len(words) < 4:
                 raise ValueError(f"line {number}: a vertex has {len(words) - 1} numbers, expected three.")
             vertices.append(words[1:4])
-        elif words[0] == b"f":
-            corners = _corners(words[1:], len(vertices), number)
-            faces += [(corners[0], b, c) for b, c in pairwise(corners[1:])]
-            colors += [color] * (len(corners) - 2)
+        elif mujoco and faces and words[0] in (b"o", b"g"):
+            counts = False
+        elif words[0] == b"f" and counts:
+            faces.append(_corners(words[1:], len(vertices), number))
+            colors.append(color)
         elif words[0] == b"mtllib" and len(words) > 1:
             materials |= _materials(path.parent / Path(_text(b" ".join(words[1:]))).name)
         elif words[0] == b"usemtl":
@@ -45,8 +51,11 @@ def read_obj(data: bytes, path: Path) -> Mesh:
         raise ValueError("a vertex is no number, expected three numbers after each 'v'.") from None
     if not faces:
         raise ValueError("there are no faces, expected lines that begin with 'f'.")
-    painted = [each or GREY for each in colors] if any(colors) else None
-    return Mesh(places, np.array(faces, dtype=np.int64), painted)
+    single = places.astype(np.float32)
+    cut = [triangles_of(face, single, mujoco) for face in faces]
+    triangles = np.array([t for each in cut for t in each], dtype=np.int64).reshape(-1, 3)
+    painted = [c or GREY for c, each in zip(colors, cut, strict=True) for _ in each] if any(colors) else None
+    return Mesh(places, triangles, painted)
 
 
 def _corners(words: list[bytes], known: int, number: int) -> list[int]:

@@ -25,8 +25,10 @@ LARGEST = 256 * 2**20  # bytes of a mesh file
 KEPT = 256  # meshes that are remembered
 
 
-def read_mesh(path: str | Path) -> Mesh:
+def read_mesh(path: str | Path, mujoco: bool = False) -> Mesh:
     """Read a mesh from a file, by how its name ends: .stl, .obj, .dae, .msh (MuJoCo's), .npz (as `save` writes).
+
+    mujoco : whether only what MuJoCo counts of an .obj is wanted, for an inertia
 
     What is read is remembered until the file changes. A fault is a ModelError.
     """
@@ -45,16 +47,17 @@ def read_mesh(path: str | Path) -> Mesh:
         ) from None
     if told.st_size > LARGEST:
         raise ModelError([f"the mesh has {told.st_size:,} bytes, expected {LARGEST:,} at most."], str(path))
-    return _read(path, told.st_mtime_ns, told.st_size)
+    return _read(path, told.st_mtime_ns, told.st_size, mujoco)
 
 
 @lru_cache(maxsize=KEPT)
-def _read(path: Path, _changed: int, _size: int) -> Mesh:
+def _read(path: Path, _changed: int, _size: int, mujoco: bool) -> Mesh:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise ModelError([f"meshes end in {', '.join(READERS)}, found {path.suffix!r:.20}."], str(path))
     try:
-        return reader(path.read_bytes(), path)
+        data = path.read_bytes()
+        return read_obj(data, path, True) if mujoco and reader is read_obj else reader(data, path)
     except (OSError, ValueError, MemoryError) as error:
         if isinstance(error, ModelError):
             raise ModelError(error.faults, str(path)) from None

@@ -20,20 +20,22 @@ from .mjcf_actuators import ActuatorReader
 from .mjcf_contacts import note_contacts
 from .mjcf_equalities import READ, Named, read_equality, read_tendon_equalities
 from .mjcf_frames import quaternion_of, read_pose
+from .mjcf_gravity import compensate, note_actuated, read_gravity
 from .mjcf_inertia import Mass, corrected, given_mass, mass_of_geoms
 from .mjcf_joints import Read, read_joint
 from .mjcf_keyframes import read_keyframes
 from .mjcf_looks import add_looks
 from .mjcf_meshes import Assets
 from .mjcf_schema import check_elements
+from .mjcf_sensors import SensorReader
 from .mjcf_targets import Geom, targets_of
 from .mjcf_tendons import read_tendons
 from .mjcf_text import Classes, Settings, read_settings, read_text
 from .variables import separate_names
-from .xml import Element, numbers
+from .xml import Element, Number, number
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
-_NOT_READ = ("contact", "sensor", "deformable")
+_NOT_READ = ("contact", "deformable")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class _Body:
     parent: str
     X_PB: Pose
     moving: bool
+    lifted: Number = 0  # how much of its weight is compensated
     joints: list[Read] = field(default_factory=list)
     mass: Mass = field(default_factory=Mass.none)
 
@@ -59,11 +62,11 @@ class _Item:
 
 def read_mjcf(
     text: str, *, source: str = "", folder: Path | None = None, passive: bool = True, limits: str = "stop",
-    actuators: bool = True,
+    actuators: bool = True, beyond: bool = False,
 ) -> Model:  # fmt: skip
     """Read a model from the text of an MJCF file.
 
-    folder  : where included files are looked for; never outside of it
+    folder  : where included files are looked for; never outside of it, unless `beyond` lets relative paths lead there
     passive : whether the joints' damping, springs and dry friction act, or are only kept
     limits  : "stop" where limits are stops in simulations, "ignore" where they are only kept
     actuators : whether there are any
@@ -72,7 +75,7 @@ def read_mjcf(
     the parts of the file that were not read.
     """
     faults = Faults(source)
-    root = read_text(text, source, folder, faults)
+    root = read_text(text, source, folder, faults, beyond)
     check_elements(root, faults)
     with faults.caught():
         reader = _Reader(root, folder, passive, limits, faults)
@@ -98,9 +101,10 @@ class _Reader:
         self.settings: Settings = read_settings(root, faults)
         self.classes = Classes(root, faults)
         self.assets = Assets(root, self.classes, folder, faults)
-        name, gravity = root.get("model") or "model", _gravity(root, faults)
-        self.builder = Builder(name, gravity=gravity, literal=True, limits=limits)
+        self.gravity = read_gravity(root, faults)
+        self.builder = Builder(root.get("model") or "model", gravity=self.gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
+        self.actuated: list[tuple[str, Element, Read]] = []  # the joints
         self.equal = True  # whether equalities hold
         self.geoms: dict[str, Geom] = {}
         self.solids: list[tuple[Element, str]] = []  # every geom, with its body
@@ -162,11 +166,11 @@ class _Reader:
             name = self.unique("body", f"{WORLD}_body")
             self.builder.note(f"Body {given!r} is called {name!r} here: {given!r} is the ground.")
         what = f"Body {name!r}"
-        for key, consequence in (("mocap", "is held where the file has it"), ("gravcomp", "feels all of gravity")):
-            if element.get(key) not in (None, "false", "0"):
-                self.builder.note(f"{what}: {key} is not read, the body {consequence}.")
+        if element.get("mocap") not in (None, "false"):
+            self.builder.note(f"{what}: mocap is not read, the body is held where the file has it.")
+        part = number(element, "gravcomp", f"{what}: gravcomp", self.faults, 0)
         X_PB = item.X_BF @ read_pose(element, what, self.settings, self.faults)
-        return _Body(name=name, parent=parent.name, X_PB=X_PB, moving=parent.moving)
+        return _Body(name=name, parent=parent.name, X_PB=X_PB, moving=parent.moving, lifted=part)
 
     def read_contents(self, element: Element, body: _Body, childclass: str | None) -> list[_Item]:
         """Fill a body from its element; returns the bodies inside it."""
@@ -234,6 +238,7 @@ class _Reader:
             if "free" in kinds and (len(kinds) > 1 or body.parent != WORLD):
                 self.faults.add(f"Joint {name!r} is free, expected it alone, on a body that is directly in the world.")
             body.joints.append(found)
+            self.actuated.append((name, element, found))
             align = element.get("align") or "auto"
             if found.joint.kind == "free" and (align == "true" or (align == "auto" and self.settings.align)):
                 self.builder.note(f"Joint {name!r}: align is not read, the frame stays where the file has it.")
@@ -262,7 +267,7 @@ class _Reader:
             parent, place = name, step.after
         if last is not None:
             place = place @ last.before
-        joint = weld(name=body.name) if last is None else last.joint
+        joint = weld(name=self.unique("joint", body.name)) if last is None else last.joint
         m, com, I = body.mass.m, body.mass.com, body.mass.I
         self.builder.body(
             body.name, joint=joint, parent=parent, at=place.p, rotation=place.R, mass=m, com=com, inertia=I
@@ -321,8 +326,18 @@ class _Reader:
         tendons = read_tendons(self.root, self.classes, targets, self.passive, *options)
         if self.equal:
             read_tendon_equalities(self.root, self.classes, targets, tendons, self.builder, self.faults)
-        driven = ActuatorReader(self.root, self.classes, targets, tendons, *options).read() if actuators else None
+        lifted = ((b.name, b.lifted, float(b.mass.m), b.mass.com) for b in self.bodies if b.moving)
+        compensate(lifted, self.gravity, self.passive, self.builder, lambda name: self.unique("body", name))
+        if any(b.lifted for b in self.bodies):
+            note_actuated(self.actuated, actuators and any(e.children for e in self.root.all("actuator")), self.builder)
+        acting = ActuatorReader(self.root, self.classes, targets, tendons, *options) if actuators else None
+        driven = None if acting is None else acting.read()
         read_keyframes(self.root, targets, driven, self.builder, self.faults)
+        SensorReader(
+            targets=targets, tendons=tendons, acting=acting, frames={WORLD, *(b.name for b in self.bodies)},
+            masses={b.name: b.mass for b in self.bodies if b.moving}, unique=lambda name: self.unique("body", name),
+            builder=self.builder, faults=self.faults,
+        ).read(self.root)  # fmt: skip
 
     def note_the_rest(self) -> None:
         """Note once per kind what is not read."""
@@ -346,11 +361,3 @@ def _unread_options(option: Element) -> list[str]:
     found = [f"<option {key}>" for key in ("density", "viscosity") if option.get(key) not in (None, "0")]
     flags = [flag.get(key) for flag in option.all("flag") for key in ("spring", "damper", "passive")]
     return [*found, *(["<flag> of springs and dampers"] if "disable" in flags else [])]
-
-
-def _gravity(root: Element, faults: Faults) -> list[int | float]:
-    found: list[int | float] = [0, 0, -9.81]
-    for option in root.all("option"):
-        found = numbers(option, "gravity", 3, "Option gravity", faults, found)
-    flags = [flag.get("gravity") for option in root.all("option") for flag in option.all("flag")]
-    return [0, 0, 0] if "disable" in flags else found

@@ -38,8 +38,8 @@ class _NotReadError(Exception):
 
 
 @dataclass(slots=True)
-class _Actuator:
-    """An actuator on its way to the builder."""
+class Read:
+    """An actuator as read, on its way to the builder."""
 
     name: str
     element: Element
@@ -73,6 +73,7 @@ class ActuatorReader:
         self.speeds = {name for joint in joints for name in joint.speeds()}
         self.names = {e.get("name") for section in root.all("actuator") for e in section.children}
         self.notes: dict[str, list[str]] = {}
+        self.made: dict[str, Read] = {}  # those that the model has, by their names in the file
 
     def read(self) -> Driven | None:
         """Hand every actuator to the builder, in the order of the file; None where they are disabled."""
@@ -104,10 +105,11 @@ class ActuatorReader:
         known = {force.name for force in self.builder.forces}
         states = {state.name for state in self.builder.states}
         actuators = tuple(name if name in known else None for name in places)
+        self.made = {a.element.get("name") or a.name: a for a in found if a.name in known}
         acting = (ACTIVATION.format(name) for name in actuators if name is not None)
         return Driven(actuators=actuators, activations=tuple(name for name in acting if name in states))
 
-    def prepared(self, element: Element) -> list[_Actuator]:
+    def prepared(self, element: Element) -> list[Read]:
         """The actuator of an element, or none and a note."""
         key = next((key for key in _TARGETS if element.get(key)), "")
         name = self.named(element, element.get(key) or "")
@@ -122,7 +124,7 @@ class ActuatorReader:
             self.builder.note(f"{what} is not read: {reason}.")
             return []
         target = ("joint" if key == "jointinparent" else key, element.get(key) or "")
-        made = _Actuator(name, element, drive, path, target)
+        made = Read(name, element, drive, path, target)
         self.add_to_joint(made)
         low, high = self.range(drive, "forcerange", "forcelimited", what)
         made.least, made.most = low, high
@@ -185,7 +187,7 @@ class ActuatorReader:
             return Transmission(length=as_expr(0), rates={}, marker=marker if moved else None)
         return of_site(places.frame(marker), gear)
 
-    def add_to_joint(self, made: _Actuator) -> None:
+    def add_to_joint(self, made: Read) -> None:
         """Add the damping and armature of an actuator to the joint it is on, times the square of the gear."""
         given = {key: text for key in ("damping", "armature") if (text := made.drive.attributes.get(key))}
         element = Element(made.element.tag, given, made.element.line)
@@ -211,7 +213,7 @@ class ActuatorReader:
         low, high = found or (-math.inf, math.inf)
         return None if low == -math.inf else low, None if high == math.inf else high
 
-    def limit_pushes(self, found: list[_Actuator]) -> None:
+    def limit_pushes(self, found: list[Read]) -> None:
         """Let what a joint or tendon bears limit the one actuator on it; of several, MuJoCo limits the sum."""
         for name, push in self.targets.push.items():
             speed = self.targets.joints[name].speeds()[0]
@@ -230,7 +232,7 @@ class ActuatorReader:
                 else:
                     self.bound(moving[0], tendon.push)
 
-    def bound(self, a: _Actuator, push: list[float]) -> None:
+    def bound(self, a: Read, push: list[float]) -> None:
         low = max(push[0], -math.inf if a.least is None else a.least)
         high = min(push[1], math.inf if a.most is None else a.most)
         if low > high:
@@ -238,7 +240,7 @@ class ActuatorReader:
             return
         a.least, a.most = None if low == -math.inf else low, None if high == math.inf else high
 
-    def add(self, a: _Actuator) -> None:
+    def add(self, a: Read) -> None:
         """Hand an actuator to the builder, with its activation."""
         drive, what = a.drive, a.what
         lower, upper = self.inherited(a, "ctrlrange", "ctrllimited")
@@ -275,7 +277,7 @@ class ActuatorReader:
     def note(self, kind: str, name: str) -> None:
         self.notes.setdefault(kind, []).append(name)
 
-    def inherited(self, a: _Actuator, key: str, switch: str) -> tuple[float | None, float | None]:
+    def inherited(self, a: Read, key: str, switch: str) -> tuple[float | None, float | None]:
         """The range of its control or activation; a servo may have that of what it moves, scaled about its middle."""
         drive = a.drive
         scale = drive.inheritrange
@@ -290,7 +292,7 @@ class ActuatorReader:
         middle, half = (reach[0] + reach[1]) / 2, (reach[1] - reach[0]) / 2 * scale
         return middle - half, middle + half
 
-    def reach(self, a: _Actuator) -> list[float] | None:
+    def reach(self, a: Read) -> list[float] | None:
         """The range of the joint or tendon it moves."""
         kind, name = a.target
         if kind == "tendon":
@@ -298,18 +300,18 @@ class ActuatorReader:
             return tendon.reach if isinstance(tendon, Tendon) else None
         return self.targets.reach.get(name) if kind == "joint" else None
 
-    def damp(self, a: _Actuator) -> None:
+    def damp(self, a: Read) -> None:
         """Make a damping of a ratio of critical damping: 2 ratio sqrt(kp m), m seen from the actuator."""
         if a.drive.ratio:
             mass = self.reference.mass(self.rates(a))
             a.drive.biasprm[2] = -2 * a.drive.ratio * math.sqrt(max(0, a.drive.gainprm[0] * mass))
 
-    def rates(self, a: _Actuator) -> dict[str, Expr]:
+    def rates(self, a: Read) -> dict[str, Expr]:
         if a.path.marker is None:
             return a.path.rates
         return of_site(self.targets.places.frame(a.path.marker), a.drive.gear).rates
 
-    def muscle(self, a: _Actuator) -> Muscle:
+    def muscle(self, a: Read) -> Muscle:
         """The lengths between which a muscle works, and its force where the file leaves that to the mass it moves."""
         prm: list[Number] = a.drive.gainprm if a.drive.gaintype == "muscle" else a.drive.biasprm
         if not prm[0] < prm[1] or not prm[4] < 1 < prm[5]:
@@ -324,7 +326,7 @@ class ActuatorReader:
             force = float(prm[3]) / max(1e-15, self.reference.acceleration(self.rates(a)))
         return Muscle(reach=(float(reach[0]), float(reach[1])), force=force)
 
-    def found_reach(self, a: _Actuator) -> list[Number]:
+    def found_reach(self, a: Read) -> list[Number]:
         """The range of what a muscle pulls on; MuJoCo looks for it by pulling, unless it is told to take this one."""
         reach = self.reach(a)
         if reach is None or not all(map(math.isfinite, reach)):

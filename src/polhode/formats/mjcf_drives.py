@@ -107,7 +107,7 @@ def _common(drive: Drive, element: Element, what: str, faults: Faults) -> None:
     own = "actrange" if element.tag == "intvelocity" else "ctrlrange"
     if element.get("inheritrange") is not None:
         drive.inheritrange = number(element, "inheritrange", f"{what}: inheritrange", faults)
-        if element.get(own) is not None:
+        if element.get(own) is not None and drive.inheritrange:
             faults.add(f"{what}: has {own} and inheritrange, expected one of them.")
     elif element.get(own) is not None:
         drive.inheritrange = 0

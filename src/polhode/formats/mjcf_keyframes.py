@@ -66,7 +66,7 @@ def _read(
         given["q"] = {}
         for joint in joints:
             own, row = row[: joint.nq], row[joint.nq :]
-            turns[joint.name] = q = _coordinates(joint, own, what)
+            turns[joint.name] = q = _coordinates(joint, own, what, builder)
             given["q"] |= dict(zip(joint.coordinates(), q, strict=True))
     if row := _row(key, "qvel", sum(joint.nu for joint in joints), what, faults):
         given["u"] = {}
@@ -90,15 +90,17 @@ def _row(key: Element, field: str, many: int, what: str, faults: Faults) -> list
     return [float(x) for x in numbers(key, field, many, f"{what}: {field}", faults)]
 
 
-def _coordinates(joint: Joint, own: Sequence[float], what: str) -> list[float]:
+def _coordinates(joint: Joint, own: Sequence[float], what: str, builder: Builder) -> list[float]:
     """MuJoCo's values of a joint in our order, quaternions of length 1."""
     if joint.nq == 1:
         return [*own]
     turn = own[3:] if joint.kind == "free" else own
     size = math.hypot(*turn)
     if size < 1e-15:
-        raise fault(f"{what}: the quaternion of joint {joint.name!r} is 0, expected one of length 1.")
-    unit = [x / size for x in turn]
+        builder.note(
+            f"{what}: the quaternion of joint {joint.name!r} is 0, which counts as (1, 0, 0, 0), as in MuJoCo."
+        )
+    unit = [x / size for x in turn] if size >= 1e-15 else [1.0, 0.0, 0.0, 0.0]
     return [*unit, *own[:3]] if joint.kind == "free" else unit
 
 

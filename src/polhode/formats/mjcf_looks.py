@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from polhode.spatial import Mesh, Pose
 from .looks import add_mesh, hexadecimal, placed
 from .mjcf_frames import read_pose
 from .mjcf_inertia import SIZES, fit_or_shape
-from .mjcf_meshes import Assets
+from .mjcf_meshes import Assets, is_there
 from .mjcf_text import Settings
 from .xml import Element, to_number
 
@@ -85,7 +84,7 @@ def _mesh(
 ) -> None:
     """A mesh where the file has it: MuJoCo moves its frame to the centre, and the geom with it."""
     asset, faults = assets.asset(element.get("mesh") or ""), Faults()
-    if asset.path is not None and not _there(asset.path):
+    if asset.path is not None and not is_there(asset.path):
         raise ModelError(["there is no such file."])
     surface: Mesh | str = assets.surface(asset) if asset.path is None else str(asset.path)
     X = X_BF @ read_pose(element, "geom", settings, faults)
@@ -93,13 +92,6 @@ def _mesh(
     corners = np.array([[0, 0, 0], *np.eye(3)]) @ asset.affine[:3, :3].T + asset.affine[:3, 3]
     R = np.array([[float(e) for e in row] for row in X.R.rows()])
     add_mesh(builder, body, surface, corners @ R.T + [float(e) for e in X.p], color)
-
-
-def _there(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _primitive(kind: str, size: list[float]) -> tuple[str, list[float]]:

@@ -65,12 +65,13 @@ class Assets:
         self._assets: dict[str, Asset] = {}
         self._bulk: dict[str, Bulk] = {}
 
-    def path(self, file: str) -> Path | None:
-        """Where a file of the model is, if anywhere."""
+    def path(self, file: str, beside: Path | None) -> Path | None:
+        """Where a file of the model is: from its folder, else from that of the included file which names it."""
         name = PurePosixPath(file.replace("\\", "/"))
         if self.folder is None or "\0" in file:
             return None
-        return self.folder.absolute() / self.meshdir / (name.name if self.strip else name)
+        first = self.folder.absolute() / self.meshdir / (name.name if self.strip else name)
+        return first if beside is None or self.strip or is_there(first) else beside / name
 
     def asset(self, name: str) -> Asset:
         """The mesh of that name; a ModelError says what is wrong with it."""
@@ -99,7 +100,7 @@ class Assets:
         file, path, points = element.get("file"), None, None
         if file is None:
             points = _rows(element, "vertex", what)
-        elif (path := self.path(file)) is None:
+        elif (path := self.path(file, element.folder)) is None:
             raise ModelError([f"{what} is in the file {file!r:.80}: load the model from its file."])
         return Asset(
             name=name, element=element, path=path, points=points, rule=rule, scale=tuple(map(float, scale)),
@@ -110,7 +111,7 @@ class Assets:
         """The mesh as the file has it, not yet moved."""
         if asset.path is not None:
             try:
-                return read_mesh(asset.path)
+                return read_mesh(asset.path, mujoco=True)
             except ModelError as error:
                 file = asset.element.get("file")
                 raise ModelError([f"Mesh {asset.name!r:.60}, {file!r:.80}: {text}" for text in error.faults]) from None
@@ -140,6 +141,14 @@ class Assets:
                 raise ModelError([f'{said} Turn its faces outwards, or give it inertia="convex" or "shell".'])
             self._bulk[name] = found
         return self._bulk[name]
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def principal(found: Bulk) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polhode.model import Faults, ModelError
@@ -71,7 +71,7 @@ class Classes:
     def filled(self, element: Element, inherited: str | None, tag: str = "") -> Element:
         """The element with the defaults of its class, of the class it inherits, or of all; of another tag if given."""
         defaults = self.attributes.get(self._known(element, inherited), {}).get(tag or element.tag, {})
-        return Element(element.tag, _over(defaults, element.attributes), element.line, element.children)
+        return replace(element, attributes=_over(defaults, element.attributes))
 
     def actuators(self, element: Element) -> list[list[Element]]:
         """What the class of an actuator and those around it say of actuators, from the outermost, each in order."""
@@ -128,19 +128,22 @@ def read_settings(root: Element, faults: Faults) -> Settings:
     )
 
 
-def read_text(text: str, source: str, folder: Path | None, faults: Faults) -> Element:
-    """Parse a model with everything it includes, and refuse what only MuJoCo can expand."""
-    root = parse(text, source)
+def read_text(text: str, source: str, folder: Path | None, faults: Faults, beyond: bool = False) -> Element:
+    """Parse a model with everything it includes, and refuse what only MuJoCo can expand.
+
+    beyond : whether included files may lie outside of the folder, where they are MJCF and the path is relative
+    """
+    root = parse(text, source, lenient=True)
     if root.tag != "mujoco":
         raise ModelError([f"the root element is <{root.tag:.40}>, expected <mujoco>."], source)
-    _include(root, folder, faults)
+    _include(root, folder, beyond, faults)
     for element in root.walk():
         if element.tag in REFUSED:
             faults.add(f"<{element.tag}> on line {element.line} is not read. {REFUSED[element.tag]}")
     return root
 
 
-def _include(root: Element, folder: Path | None, faults: Faults) -> None:
+def _include(root: Element, folder: Path | None, beyond: bool, faults: Faults) -> None:
     """Replace every <include> by what its file holds. As in MuJoCo, a file is included once."""
     seen: set[Path] = set()
     waiting = [(root, folder)]
@@ -152,7 +155,7 @@ def _include(root: Element, folder: Path | None, faults: Faults) -> None:
             child, beside = left.pop()
             if child.tag == "include":
                 with faults.caught():
-                    file, where = _included(child, folder, beside, seen)
+                    file, where = _included(child, folder, beside, beyond, seen)
                     left += [(inner, where) for inner in reversed(file.children)]
             else:
                 made.append((child, beside))
@@ -160,7 +163,9 @@ def _include(root: Element, folder: Path | None, faults: Faults) -> None:
         waiting += made
 
 
-def _included(element: Element, folder: Path | None, beside: Path | None, seen: set[Path]) -> tuple[Element, Path]:
+def _included(
+    element: Element, folder: Path | None, beside: Path | None, beyond: bool, seen: set[Path]
+) -> tuple[Element, Path]:
     """Read an included file, from the folder of the model or of the file that includes it; returns its folder too."""
     name = element.get("file") or ""
     what = f"<include> of {name!r:.80} on line {element.line}"
@@ -169,16 +174,22 @@ def _included(element: Element, folder: Path | None, beside: Path | None, seen: 
     try:
         base = folder.resolve()
         found = [(place / name).resolve() for place in (folder, beside)]
-        path = next((p for p in found if p.is_relative_to(base) and p.is_file()), found[0])
+        free = beyond and not Path(name).is_absolute()
+        path = next((p for p in found if (free or p.is_relative_to(base)) and p.is_file()), found[0])
         inside = path.is_relative_to(base)
-        there = inside and path.is_file()
+        there = (inside or free) and path.is_file()
         small = there and path.stat().st_size <= LARGEST
     except (OSError, ValueError, RuntimeError):
         raise ModelError([f"{what}: the file cannot be read."]) from None
-    if not inside:
-        raise ModelError([f"{what} leaves the folder of the model, expected a file in it or below."])
+    if not inside and not free:
+        kind = (
+            "is an absolute path, expected one from the folder of the model"
+            if beyond
+            else ("leaves the folder of the model, expected a file in it or below")
+        )
+        raise ModelError([f"{what} {kind}."])
     if not there:
-        raise ModelError([f"{what}: there is no such file in the folder of the model."])
+        raise ModelError([f"{what}: there is no such file, from the folder of the model or of the file that has it."])
     if path in seen or not small or len(seen) >= MOST_FILES:
         reason = "is included more than once" if path in seen else "is too large, or one of too many"
         raise ModelError([f"{what}: the file {reason}. Remove the <include>."])
@@ -188,6 +199,12 @@ def _included(element: Element, folder: Path | None, beside: Path | None, seen: 
     except (OSError, UnicodeDecodeError):
         raise ModelError([f"{what}: the file cannot be read as text."]) from None
     try:
-        return parse(text), path.parent
+        root = parse(text, lenient=True)
     except ModelError as error:
         raise ModelError([f"{what}: {text}" for text in error.faults]) from None
+    if not inside and root.tag not in ("mujoco", "mujocoinclude"):
+        raise ModelError([f"{what}: the root element is <{root.tag:.40}>, expected <mujoco> or <mujocoinclude>."])
+    for mesh in root.walk():
+        if mesh.tag == "mesh":
+            mesh.folder = path.parent
+    return root, path.parent

@@ -139,7 +139,7 @@ class _Reader(Values):
         if not self.complete:  # what refers to a joint that was not read is not a fault of its own
             build.forces = [part for part in build.forces if not _about_joints(part)]
             build.constraints = [part for part in build.constraints if not _about_joints(part)]
-            build.short, build.keyframes = [], []
+            build.short, build.keyframes, build.sensors = [], [], []
         if not self.complete or missing:  # nor is what refers to a constraint that was not
             build.switches = []
         with self.faults.caught(), ours(what):

@@ -152,6 +152,7 @@ class _Writer:
         ]
         blocks += [self._table(motor.table, element_table(motor)) for motor in model.motors]
         blocks += [self._table(key.table, element_table(key)) for key in model.keyframes]
+        blocks += [self._table(sensor.table, element_table(sensor)) for sensor in model.sensors]
         blocks += [self._table(shape.table, self._shape(shape)) for shape in model.shapes]
         blocks += [self._table("switch", switch_table(switch)) for switch in model.switches]
         return "\n\n".join(blocks) + "\n"

@@ -21,8 +21,8 @@ def expanded(path: Path, arguments: Mapping[str, object]) -> str:
     except ImportError:
         raise ModelError(
             [
-                "this is xacro, which the package of that name expands. Install it: pip install polhode[xacro], or "
-                "pip install xacro."
+                "this is xacro, which the package of that name expands. Install it: pip install xacro, or "
+                'pip install "polhode[xacro]".'
             ],
             str(path),
         ) from None

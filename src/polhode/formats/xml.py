@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from xml.parsers import expat
 
 from polhode.model import Faults, ModelError
@@ -23,18 +24,25 @@ LARGEST = 1e30  # in size; beyond it products overflow, and no mechanism has it
 
 Number = int | float
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"""<[A-Za-z](?:[^<>"']|"[^"<]*"|'[^'<]*')*>""")
+_TOUCHING = re.compile(r"""("[^"]*"|'[^']*')(?=[A-Za-z_])""")
 _INTEGER = re.compile(r"[+-]?\d{1,15}", re.ASCII)
 
 
 @dataclass(slots=True)
 class Element:
-    """An element: its tag, attributes, children, the line where it starts, and the text before and between them."""
+    """An element: its tag, attributes, children, the line where it starts, and the text before and between them.
+
+    folder : where the file lies that has it, if that was included and it matters
+    """
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
     text: str = ""
+    folder: Path | None = None
 
     def get(self, key: str) -> str | None:
         """The text of an attribute, without blanks around it."""
@@ -142,14 +150,28 @@ class _Tree:
         )
 
 
-def parse(text: str, source: str = "") -> Element:
-    """Read XML text into its root element; every fault is one ModelError."""
+def mended(text: str) -> str:
+    """The text as MuJoCo's parser takes it, lines where they were: comments with -- in them, attributes in a row."""
+    bare = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    return _TAG.sub(lambda found: _TOUCHING.sub(r"\1 ", found[0]), bare)
+
+
+def parse(text: str, source: str = "", lenient: bool = False) -> Element:
+    """Read XML text into its root element; every fault is one ModelError.
+
+    lenient : try again where it is only not well-formed in the ways that `mended` knows
+    """
     tree = _Tree()
     try:
         tree.parser.Parse(text.removeprefix("\ufeff"), True)
     except _RefusedError as refused:
         raise ModelError([str(refused)], source) from None
     except expat.ExpatError as error:
+        if lenient and (other := mended(text)) != text:
+            try:
+                return parse(other, source)
+            except ModelError:
+                pass  # the fault of the file as it is says more
         inside = f" inside <{tree.open[-1].tag}>" if tree.open else ""
         reason = expat.errors.messages.get(error.code, str(error))
         raise ModelError(

@@ -331,6 +331,10 @@ def as_expr(value: object) -> Expr:
     result = coerce(value)
     if result is None:
         hint = " Apply a function to its entries with .map." if type(value).__name__ == "Matrix" else ""
+        if type(value).__module__.startswith("sympy."):
+            hint = " Of SymPy's, make one with polhode.graph.from_sympy(...)."
+        elif isinstance(value, str) and value.isidentifier():
+            hint = f" Make a symbol: polhode.symbol({value!r})."
         raise TypeError(
             f"Expected an expression or a real number, found {value!r:.60} of type {type(value).__name__}.{hint}"
         )

@@ -63,9 +63,10 @@ class Snapshot(NamedTuple):
 
     t: float
     x: np.ndarray
-    parts: tuple[np.ndarray, ...]  # of the mode and parameters; none where nothing can be switched
+    parts: tuple[np.ndarray, ...]  # of the mode, parameters and what a sampled controller holds
     tau: np.ndarray
     p: np.ndarray
+    wired: tuple[str, ...] | None  # what is in the code, that the memory is of
 
 
 class Foresight:
@@ -121,7 +122,10 @@ class Foresight:
 
     def _run(self) -> None:
         while not self._ended.wait(self.every):
-            self.look()
+            try:
+                self.look()
+            except Exception as error:  # it looks again, and says so
+                self.failure = f"{type(error).__name__}: {error}"
 
     def look(self) -> list[Foreseen]:
         """Look ahead once, from where the machine is now: what will happen, in order."""
@@ -159,7 +163,9 @@ class Copy:
 
     def ahead(self, ticks: int) -> tuple[float, list[tuple[float, str, str]]]:
         """What happens within some ticks: the time now, and of each event its time, the constraint and what it does."""
-        start, mode = self._begin()
+        begun = self._begin()
+        assert begun is not None
+        start, mode = begun
         self._go(ticks)
         self.failure = self.loop.failure
         found, struck = [], []
@@ -172,12 +178,17 @@ class Copy:
             found += self._bounced(start, struck)
         return start.t, sorted(found)
 
-    def _begin(self, start: Snapshot | None = None) -> tuple[Snapshot, dict[str, str]]:
-        """Be where the machine is now, or where it was, with the commands that wait there; and what its mode is."""
+    def _begin(self, start: Snapshot | None = None) -> tuple[Snapshot, dict[str, str]] | None:
+        """Be where the machine is now, or where it was, with the commands that wait there; and what its mode is.
+
+        None where it was elsewhere in memory then, as more is in its code now.
+        """
         mine, theirs = self.loop, self.machine
         with theirs._wake:  # nothing of the layout changes while it is copied
             self._wire()
             start = snapshot(theirs) if start is None else start
+            if start.wired != theirs._sim._modes.wired:
+                return None
             times = to_come(theirs, start.t)
             last = [] if theirs._sim._modes.board is None else theirs._sim._modes.board.events[-1:]
             waiting = [] if theirs._commands is None else theirs._commands.unsent()
@@ -226,7 +237,8 @@ class Copy:
 
     def _bounced(self, start: Snapshot, ticks: Iterable[int]) -> list[tuple[float, str, str]]:
         """What was struck at ticks after which it does what it did before."""
-        self._begin(start)
+        if self._begin(start) is None:
+            return []  # they are seen by the next look
         found, board = [], self.loop._sim._modes.board
         assert board is not None
         for tick in dict.fromkeys(ticks):
@@ -242,7 +254,8 @@ def parts(loop: Realtime) -> tuple[np.ndarray, ...]:
     """The memory of a loop that has its mode, what constraints captured, and its parameters."""
     machine = loop._sim._machine
     rows = machine.switching
-    return (machine.p,) if rows is None else (machine.p, rows.real, rows.whole, rows.places)
+    held = () if loop._held is None else (loop._held.values,)
+    return (machine.p, *held) if rows is None else (machine.p, *held, rows.real, rows.whole, rows.places)
 
 
 def snapshot(loop: Realtime) -> Snapshot:
@@ -256,8 +269,9 @@ def snapshot(loop: Realtime) -> Snapshot:
         begun = int(loop._bins.sum())
         whole = begun == loop.ticks
         found = Snapshot(
-            t=loop._sim.t, x=loop._sim._x.copy(), parts=tuple(a.copy() for a in parts(loop)), tau=loop.tau, p=loop.p
-        )
+            t=loop._sim.t, x=loop._sim._x.copy(), parts=tuple(a.copy() for a in parts(loop)), tau=loop.tau, p=loop.p,
+            wired=loop._sim._modes.wired,
+        )  # fmt: skip
         if whole and int(loop._bins.sum()) == begun:
             return found
         time.sleep(0.1 / loop.rate)

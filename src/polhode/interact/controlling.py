@@ -26,7 +26,10 @@ class Controller:
         while not self.ended.wait(max(0.0, due - time.monotonic())):
             state = self.machine.state
             try:
-                self.machine.tau = self.function(state.t, state.q, state.u)
+                found = self.function(state.t, state.q, state.u)
+                if found is None:
+                    raise TypeError("it gave None, expected tau. Is there a return?")
+                self.machine.tau = found
             except Exception as error:
                 self.failed = True
                 self.machine.failure = f"The controller raised {type(error).__name__} at t = {state.t:.6g} s: {error}"

@@ -15,7 +15,7 @@ Reference: [Colgate, Stanley, Brown 1995], [Brown, Colgate 1997], [Gillespie, se
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import asin, cos, inf
+from math import acos, asin, cos, inf, pi, sin
 from typing import Any
 
 import numpy as np
@@ -75,9 +75,9 @@ class Coupler:
         return dict(zip(self.controls, (*sample.position, *v, *turned, grip), strict=True))
 
     def stored(self, stretch: np.ndarray) -> float:
-        """Energy in the springs, J, of a stretch [e, d] as `Felt` gives it."""
-        far = float(np.linalg.norm(stretch[3:]))
-        turned = 2 * asin(min(float(np.linalg.norm(stretch[:3])) / 2, 1.0))
+        """Energy in the springs, J, of a stretch [e, d, cos^2(theta/2)] as `Felt` gives it."""
+        far = float(np.linalg.norm(stretch[3:6]))
+        turned = 2 * acos(min(max(float(stretch[6]), 0.0), 1.0) ** 0.5)
         return _moved(self.stiffness, self.most_force, far) + _turned(self.turning_stiffness, self.most_torque, turned)
 
     def felt(self, dynamics: Dynamics) -> Felt:
@@ -94,12 +94,12 @@ class Felt:
         if missing := [name for name in coupler.controls if name not in self._actuators]:
             raise ValueError(f"The dynamics have no {missing[0]!r}, expected those of the model with the coupler. "
                              "Give ph.formulate(coupler.model).compile().")  # fmt: skip
-        torque, force, turn, away = _law(coupler, eq.model)
-        both = substitute(vector([*torque, *force, *turn, *away]), eq.kinematics.quasi)
+        torque, force, turn, away, near = _law(coupler, eq.model)
+        both = substitute(vector([*torque, *force, *turn, *away, near]), eq.kinematics.quasi)
         self._call = dynamics._compile("coupler", {"q": eq.q, "u": eq.u}, both)
 
     def __call__(self, q: Any, u: Any, inputs: dict[str, float], **given: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The wrench, and the stretch [e, d] that it comes from."""
+        """The wrench, and the stretch [e, d, cos^2(theta/2)] that it comes from."""
         found = self._call(q, u, controls=[inputs.get(name, 0.0) for name in self._actuators], **given)
         return found[:6], found[6:]
 
@@ -135,7 +135,7 @@ def coupler(
         raise ValueError(f"coupler: there is no marker {marker!r:.60}. {closest(marker, frames)}")
     bare = Coupler(model=model, marker=marker, name=name, most_force=most_force, most_torque=most_torque,
                    **numbers)  # fmt: skip
-    torque, force, _, _ = _law(bare, model)
+    torque, force, *_ = _law(bare, model)
     wrench = MarkerWrench(name=name, marker=marker, force=force, torque=torque, axes="world")
     return replace(bare, model=replace(model, forces=(*model.forces, *carriers(bare.controls, marker), wrench)))
 
@@ -149,8 +149,8 @@ def carriers(names: tuple[str, ...], marker: str) -> list[Actuator]:
     ]  # fmt: skip
 
 
-def _law(coupler: Coupler, model: Model) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Torque, force, and the stretches e and d, of the coordinates and speeds of a model and of controls."""
+def _law(coupler: Coupler, model: Model) -> tuple[Matrix, Matrix, Matrix, Matrix, Expr]:
+    """Torque, force, stretches e and d, and cos^2(theta/2), of coordinates and speeds of a model and of controls."""
 
     def given(*keys: str) -> Matrix:
         return vector([symbol(CONTROL.format(f"{coupler.name}_{key}")) for key in keys])
@@ -162,15 +162,15 @@ def _law(coupler: Coupler, model: Model) -> tuple[Matrix, Matrix, Matrix, Matrix
     force = _clamped(d * coupler.stiffness + (given("vx", "vy", "vz") - V.v) * coupler.damping, coupler.most_force)
     if not coupler.turns:
         nothing = vector([0, 0, 0])
-        return nothing, force * grip, nothing, d
-    e = _turn(X.R, given("qw", "qx", "qy", "qz"))
+        return nothing, force * grip, nothing, d, as_expr(1)
+    e, near = _turn(X.R, given("qw", "qx", "qy", "qz"))
     slips = (given("wx", "wy", "wz") - V.w) * coupler.turning_damping
     torque = _clamped(e * coupler.turning_stiffness + slips, coupler.most_torque)
-    return torque * grip, force * grip, e, d
+    return torque * grip, force * grip, e, d, near
 
 
-def _turn(R_WM: Matrix, quaternion: Matrix) -> Matrix:
-    """2 sin(theta/2) a in the world's axes, from M to D.
+def _turn(R_WM: Matrix, quaternion: Matrix) -> tuple[Matrix, Expr]:
+    """2 sin(theta/2) a in the world's axes, from M to D; and cos^2(theta/2).
 
     The columns of both give sum m_i x d_i = 2 sin(theta) a and sum m_i . d_i = 4 cos^2(theta/2) - 1.
     """
@@ -184,7 +184,8 @@ def _turn(R_WM: Matrix, quaternion: Matrix) -> Matrix:
     for k, d in enumerate(columns):
         m = vector([R_WM[i][k] for i in range(3)])
         total, trace = total + cross(m, d), trace + dot(m, d)
-    return total * (as_expr(1) / (2 * sqrt(maximum((1 + trace) / 4, HALF_TURN))))
+    near = (1 + trace) / 4
+    return total * (as_expr(1) / (2 * sqrt(maximum(near, HALF_TURN)))), near
 
 
 def _clamped(f: Matrix, most: float) -> Matrix:
@@ -203,6 +204,17 @@ def _moved(K: float, most: float, far: float) -> float:
 
 
 def _turned(K: float, most: float, theta: float) -> float:
-    """The integral of min(2 K sin(s/2), T) over s."""
-    bend = 2 * asin(most / (2 * K)) if most < 2 * K else inf
-    return 4 * K * (1 - cos(min(theta, bend) / 2)) + (most * (theta - bend) if theta > bend else 0.0)
+    """The integral of min(K |e|, T) over s: |e| is 2 sin(s/2), and sin(s) / sqrt(HALF_TURN) near half a turn."""
+    if K == 0:
+        return 0.0
+    steep = HALF_TURN**0.5
+    falls = 2 * acos(steep)  # from there on
+    bend = 2 * asin(most / (2 * K)) if most < 2 * K * sin(falls / 2) else inf
+    s = min(theta, falls)
+    found = 4 * K * (1 - cos(min(s, bend) / 2)) + (most * (s - bend) if s > bend else 0.0)
+    if theta > falls:
+        again = max(falls, pi - asin(min(most * steep / K, 1.0)))  # where it is below the limit again
+        s = min(theta, again)
+        found += most * (s - falls) if again > falls else 0.0
+        found += K / steep * (cos(again) - cos(max(theta, again)))
+    return found

@@ -63,6 +63,8 @@ def live_page(
     method = "moreau" if comes_and_goes(dynamics) else "rk4"
     begin = {"q0": q0, "u0": u0, "tau": tau, "p": p, "z0": z0, "method": method, "step": step, "t0": t0}
     sim = Simulation(dynamics, **begin)
+    if sim._inputs.held is not None:
+        raise TypeError("export: tau is Sampled, which a page does not have. Give its expressions alone, by name.")
     if sim._inputs.continuous is not None or sim._inputs.sampled is not None:
         raise TypeError(
             "export: tau is a Python function, which a browser cannot run. Give numbers, or expressions by name."

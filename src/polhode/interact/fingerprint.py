@@ -12,7 +12,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.graph import Expr, Matrix
 
-LOOKS = ("name", "shapes", "notes", "keyframes")  # of a model: nothing moves otherwise by these
+LOOKS = ("name", "shapes", "notes", "keyframes", "sensors")  # of a model: nothing moves otherwise by these
 LONG = 16  # characters
 
 

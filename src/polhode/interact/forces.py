@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import vector
+from polhode.graph import Matrix, free_symbols, symbol, vector
 from polhode.kinematics.compliant import compliant_loads, stop_forces
 from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop
+from polhode.view.solid import numbers
 
 from .arrows import NOTHING, Arrow, Arrows
 from .at_state import AtState
@@ -33,7 +34,9 @@ class Forces:
     def __init__(self, loop: Realtime, picture: Picture) -> None:
         self._loop, self._picture = loop, picture
         kin = loop.dynamics.equations.kinematics.joints
-        self._arrows = Arrows(kin, picture.values)
+        self._p, self._values = loop.p, dict(picture.values)
+        self._arrows, self._places = Arrows(kin, self._values), dict(picture.frames.places)
+        self._lengths = _with_lengths(loop, picture)
         self._yielding = [force for force in kin.model.forces if isinstance(force, Compliant)]
         acting = dict.fromkeys([*self._arrows.elements, *(force.name for force in self._yielding), HAND, DEVICE])
         self.names = tuple(acting)
@@ -60,6 +63,7 @@ class Forces:
         if self._reactions is None:
             self._reactions = Reactions(self._loop)
         place = partial(self._place, poses)
+        self._measure()
         self._reactions.look()
         found: list[tuple[str, Arrow]] = []
         for name, lam in _by_name(self._reactions):
@@ -78,9 +82,20 @@ class Forces:
         return found
 
     def _place(self, poses: np.ndarray, name: str) -> np.ndarray:
-        k, X = self._picture.frames.places[name]
+        k, X = self._places[name]
         found: np.ndarray = poses[k] @ X
         return found
+
+    def _measure(self) -> None:
+        """Have lengths be those of the parameters that act: shapes stay as they are drawn, forces do not."""
+        p = self._loop.p
+        if np.array_equal(p, self._p):
+            return
+        self._p[:] = p
+        self._values |= dict(zip(map(symbol, self._loop.dynamics.parameters), p.tolist(), strict=True))
+        for name, X in self._lengths.items():
+            self._places[name] = self._places[name][0], numbers(X.entries, self._values).reshape(4, 4)
+        self._arrows = Arrows(self._loop.dynamics.equations.kinematics.joints, self._values)
 
     @cached_property
     def _loads(self) -> AtState:
@@ -88,7 +103,7 @@ class Forces:
         eq = self._loop.dynamics.equations
         kin = eq.kinematics.joints
         wrenches = [vector([*torque, *force]) for _, torque, force in compliant_loads(kin)]
-        return AtState(self._loop.dynamics, self._loop.p, [*wrenches, *(vector([e]) for _, e in stop_forces(kin))])
+        return AtState(self._loop.dynamics, self._p, [*wrenches, *(vector([e]) for _, e in stop_forces(kin))])
 
     def _of_what_yields(self, state: State, place: Any) -> list[tuple[str, Arrow]]:
         """The forces of contacts, ropes and stops that yield."""
@@ -109,6 +124,18 @@ class Forces:
                 arrow = self._arrows.along(force.coordinate, total, place)
                 found += [] if arrow is None else [(force.name, arrow)]
         return [(name, a) for name, a in found if a.force.any() or a.torque.any()]
+
+
+def _with_lengths(loop: Realtime, picture: Picture) -> dict[str, Matrix]:
+    """The poses of markers in their bodies that parameters change, of which values may be set; not in what deforms."""
+    model, free = loop.dynamics.equations.model.merged(), set(map(symbol, loop.dynamics.parameters))
+    stiff = {k for k, name in enumerate(picture.names) if k < 1 + len(picture.frames.bodies)}
+    found = {}
+    for marker in model.markers:
+        X = model.frame(marker.name)[1].matrix()
+        if picture.frames.places[marker.name][0] in stiff and free & set(free_symbols(X)):
+            found[marker.name] = X
+    return found
 
 
 def _by_name(reactions: Reactions) -> Iterable[tuple[str, np.ndarray]]:

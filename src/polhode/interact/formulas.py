@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from polhode.equations.latex import named_parts
 from polhode.equations.views import symbol_latex
-from polhode.graph import Expr, as_expr, free_symbols, intermediates, substitute, symbol, to_sympy, tree_size
+from polhode.graph import Expr, as_expr, to_sympy, tree_size
 from polhode.graph.views import sympy_latex
 from polhode.graph.walk import rebuild
 
@@ -72,7 +73,7 @@ class Writer:
         self._call(symbols)
         self._definitions: list[tuple[Expr, Expr]] = []
         texts = self._tex(values) if tree_size(values) <= PLAIN else None
-        definitions, reduced = _named(values)
+        definitions, reduced = named_parts(values, PREFIX, LONGEST)
         self._call([s for s, _ in definitions])
         named, lines = self._tex(reduced), self._tex([e for _, e in definitions])
         if texts is None or len("".join([*named, *lines])) < SHORTER * len("".join(texts)):
@@ -100,23 +101,3 @@ def _near(e: Any) -> Any:
     import sympy
 
     return e.xreplace({x: sympy.Float(f"{float(x):.{DIGITS}g}") for x in e.atoms(sympy.Float)})
-
-
-def _named(values: Sequence[Expr]) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
-    """Definitions and what is left; without names for single operations, such as sin(q)."""
-    definitions, reduced = intermediates(values, PREFIX, LONGEST)
-    inlined: dict[Expr, Expr] = {}
-    kept: list[tuple[Expr, Expr]] = []
-    for s, e in definitions:
-        written = substitute(e, inlined)
-        if any(a.args for a in written.args):
-            kept.append((s, written))
-        else:
-            inlined[s] = written
-    taken = {str(s.value) for s in free_symbols(list(values))}
-    free = (symbol(name) for k in range(1, 10**6) if (name := f"{PREFIX}{k}") not in taken)
-    renamed = {s: new for (s, _), new in zip(kept, free, strict=False)}
-    return (
-        [(renamed[s], substitute(e, renamed)) for s, e in kept],
-        [substitute(substitute(e, inlined), renamed) for e in reduced],
-    )

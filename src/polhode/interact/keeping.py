@@ -12,6 +12,7 @@ import numpy as np
 
 from polhode.formats.expression_text import is_plain, write
 from polhode.graph import Expr
+from polhode.simulate import Sampled
 from polhode.simulate.asked import is_number
 from polhode.view.target import placed
 
@@ -19,6 +20,7 @@ from .commands import Command
 from .session import Session
 
 FORMAT = "polhode session 1"
+SAMPLED = "sampled"  # the first of [this, period, expressions], where tau is such a controller
 
 
 def save(session: Session, path: str | Path) -> None:
@@ -57,6 +59,8 @@ def _session(told: Any, at: np.ndarray, inputs: np.ndarray) -> Session:
         for tick, on, off, at_once, wire in told["commands"]
     ]
     begin = {str(key): value for key, value in told["begin"].items()}
+    if isinstance(tau := begin.get("tau"), list) and tau[:1] == [SAMPLED]:
+        begin["tau"] = Sampled(tau[2], tau[1])
     if not (is_number(begin["step"]) and begin["step"] > 0):
         raise ValueError
     return Session(begin=begin, ticks=int(told["ticks"]), at=at, inputs=inputs, commands=tuple(commands),
@@ -73,6 +77,8 @@ def _told(value: Any, what: str) -> Any:
         return value
     if isinstance(value, Expr):
         return write(value, lambda s: _named(str(s.value), what))
+    if isinstance(value, Sampled):
+        return [SAMPLED, float(value.period), _told(value.function, what)]
     if isinstance(value, Mapping):
         return {str(key): _told(each, f"{what} of {str(key)!r}") for key, each in value.items()}
     if is_number(value):

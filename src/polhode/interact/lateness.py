@@ -58,6 +58,7 @@ class Lateness:
 def _parts(bins: np.ndarray, worst: float, parts: Sequence[float]) -> list[float]:
     """Seconds within which shares of what was counted are."""
     edges = np.array([2.0 ** (k // 4) * (1 + (k % 4 + 1) / 4) for k in range(len(bins))]) * FINEST * 1e-9
+    edges[-1] = np.inf  # of all that is longer
     share = np.cumsum(bins) / max(int(bins.sum()), 1)
     return [float(min(edges[int(np.argmax(share >= part))], worst)) for part in parts]
 

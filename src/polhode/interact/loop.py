@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.kernels.stepping import EVENT
-from polhode.simulate import Simulation
+from polhode.simulate import Sampled, Simulation
 from polhode.simulate.asked import is_number, values_of
 from polhode.simulate.bounds import check_bounds
 from polhode.simulate.switchboard import Switchboard, SwitchError
@@ -24,6 +25,7 @@ from polhode.simulate.switchboard import Switchboard, SwitchError
 from .commands import Command, Commands, Happening, address
 from .controlling import Controller
 from .fingerprint import fingerprint
+from .held import Held
 from .lateness import Lateness, spelled
 from .privileges import privileged, released
 from .session import Log, Session, in_order
@@ -32,10 +34,12 @@ from .worst import worst_of
 
 POLICIES = {"slow": SLOW, "skip": SKIP, "stop": STOP}
 SPIN = 60e-6  # s before a deadline, that a sleep may end late by
+LASTS = 0.02  # s, that the pull of a hand acts without being renewed: a spring of 20 rad/s cannot push too far in it
 PATIENCE = 10.0  # s, for the thread to begin
 TIDY = 0.2  # s, between looks at what the loop wrote down
 MOST_EVENTS = 8  # in one tick, that Python goes through
 HAPPENED = 1000  # of the last things that happened, that are kept
+LONGEST = 1 << 61  # ns of a period, or periods: what is more would not fit into a word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,11 @@ class Realtime:
     def __init__(
         self, dynamics: Dynamics, rate: float, overrun: str, begin: dict[str, Any], record: bool = True
     ) -> None:
+        if sys.platform != "linux":
+            raise RuntimeError(
+                f"realtime: deadlines are kept by clock_nanosleep of Linux, and this is {sys.platform}. Use Linux, "
+                "which under Windows is WSL; simulate(...), and export(...) of what does not touch or slip, work here."
+            )
         self.dynamics, self.rate, self._keep = dynamics, float(rate), record
         self._begin = begin
         self._wake = threading.Condition(threading.RLock())
@@ -65,7 +74,9 @@ class Realtime:
         self._still = True  # whether the thread is between ticks and takes none
         self._todo: list[Callable[[], None]] = []  # between two ticks
         self._page: Any = None  # in a notebook, where it is shown in one
-        self._speed, self._policy, self._patience = 1.0, POLICIES[overrun], 0
+        self._speed, self._policy = 1.0, POLICIES[overrun]
+        self._watched: dict[Any, float] = {}  # s after which forces rest where nobody sets them, by who wants it
+        self._lent = False  # whether what acts is the pull of hands, which rests soon where nobody comes by
         self._setting = threading.Lock()  # of who sets forces or parameters: two at once would leave a count odd
         self._ticks, self._do_commands = entry()
         self._clock = ctypes.CDLL(None)
@@ -79,7 +90,10 @@ class Realtime:
 
     def _prepare(self) -> None:
         """Lay out the machine at its beginning."""
-        self._sim = sim = Simulation(self.dynamics, **self._begin)
+        sampled = self._begin.get("tau")
+        sampled = sampled if isinstance(sampled, Sampled) else None
+        self._sim = sim = Simulation(self.dynamics, **self._begin | ({} if sampled is None else {"tau": None}))
+        self._held = None if sampled is None else Held(sim, sampled, self.rate)
         sim._open(np.zeros(0))  # nothing is recorded there
         if sim._modes.can_switch and sim._modes.switched:
             sim._modes.need(sim.t)
@@ -89,9 +103,11 @@ class Realtime:
         self._out, self._bins = np.zeros(1 + n), np.zeros(BINS, dtype=np.int64)
         self._spans = np.zeros(BINS, dtype=np.int64)
         self._tau[:m] = self._rest[:m] = sim._machine.tau
+        self._first = self._rest.copy()  # the forces of the beginning
         self._p[:k] = sim._values
         self._out[0], self._out[1:] = sim.t, sim._x
         self._done: list[tuple[int, Command]] = []
+        self.struck: dict[str, float] = {}  # impulses of rows, by label, of what Python switched
         self._seen = 0
         self._happened: deque[Happening] = deque(maxlen=HAPPENED)
         self._commands: Commands | None = None
@@ -112,7 +128,6 @@ class Realtime:
             spans=self._spans.ctypes.data,
             spin=int(SPIN * 1e9),
             policy=self._policy,
-            patience=self._patience,  # it outlives a reset
             ask=1,
             left=-1,
         )
@@ -131,6 +146,8 @@ class Realtime:
         bound: Any = sim._advance
         self._bound = bound  # kept alive: the loop has its address
         block.advance, block.words = address(bound.func), bound.args[0]
+        if self._held is not None:
+            block.advance, block.words = self._held.before(sim, block.advance, block.words)
         block.tau, block.p = sim._modes.used.tau.ctypes.data, sim._modes.used.p.ctypes.data
         board = sim._modes.board
         if board is None or (board.guards and not board.whole):
@@ -154,7 +171,22 @@ class Realtime:
         return Commands(board, self._sim._record.ctypes.data, 0.5 * self._begin["step"])
 
     def _pace(self) -> None:
-        self._block.period = round(1e9 / (self.rate * self._speed))
+        """Have the loop know the period, and how many of them it waits for forces; both outlive a reset."""
+        self._block.period = self._period(self._speed)
+        seconds = min(self._watched.values(), default=0.0) * self._speed  # of the clock, whatever the speed is
+        if not seconds and self._lent:
+            seconds = LASTS * max(self._speed, 1.0)
+        self._block.patience = max(1, round(min(seconds * self.rate, LONGEST))) if seconds else 0
+
+    def _period(self, speed: float) -> int:
+        """A period in ns; ValueError where no clock has it."""
+        period = 1e9 / (self.rate * speed)
+        if not 1 <= period < LONGEST:
+            raise ValueError(
+                f"speed is {speed:g}, with a period of {period:.3g} ns at {self.rate:g} ticks a second, expected 1 ns "
+                "to 70 years. Give a speed nearer to 1."
+            )
+        return round(period)
 
     # the thread
 
@@ -174,29 +206,38 @@ class Realtime:
         """Take ticks at once, without the clock; only while it does not run."""
         if not isinstance(ticks, int) or isinstance(ticks, bool) or ticks < 1:
             raise ValueError(f"step: ticks is {ticks!r:.40}, expected a whole number, 1 or more.")
-        if self.running:
-            raise RuntimeError("step: the machine is running. Pause it first.")
-        self._wait_for_tick()
         for _ in range(ticks):
             if not self._once():
                 break
         self._tidy()
 
-    def _wait_for_tick(self) -> None:
-        """Wait until the tick in hand is done, after a pause: two at a time would spoil what both work on."""
-        with self._wake:
-            self._wake.wait_for(lambda: self._still)
+    def _stands(self) -> bool:
+        """Whether it stands still, once the tick in hand is done after a pause; to be asked with the lock.
+
+        The loop goes on only when it has the lock: two ticks at a time would spoil what both work on.
+        """
+        self._wake.wait_for(lambda: self._still or self.running)
+        return not self.running
+
+    def _require_still(self, what: str) -> None:
+        if not self._stands():
+            raise RuntimeError(f"{what}: the machine is running. Pause it first.")
 
     def _once(self) -> bool:
         """One tick at once, by the same loop; False where it cannot go on."""
-        block = self._block
         with self._wake:  # others may have something to be done between two ticks
+            self._require_still("step")
+            block = self._block
             block.next, block.ask, block.left = time.monotonic_ns() - 1, 0, 1
-            code = self._ticks(ctypes.addressof(block))
-            if code == FULL:
-                self._log.gather()
+            block.period = LONGEST  # without the clock no deadline is missed
+            try:
                 code = self._ticks(ctypes.addressof(block))
-            block.ask, block.left = 1, -1
+                if code == FULL:
+                    self._log.gather()
+                    code = self._ticks(ctypes.addressof(block))
+            finally:  # also where somebody interrupts the program
+                block.ask, block.left = 1, -1
+                self._pace()
             return self._came_back(code)
 
     def stop(self) -> None:
@@ -207,21 +248,24 @@ class Realtime:
 
     def _end(self) -> None:
         """End the thread and the controllers."""
-        for controller in self._controllers:
+        with self._wake:
+            gone, self._controllers = self._controllers, []
+        for controller in gone:
             controller.stop()
-        self._controllers.clear()
         self._ask("ended")
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        self._wanted = "paused"
+        if (thread := self._thread) is not None:
+            thread.join()
         self._tidy()
 
     def reset(self) -> None:
         """Go back to the beginning, and stand still there."""
-        self._end()
-        self.failure = self.refused = ""
-        self._prepare()
+        while True:
+            self._end()
+            with self._wake, self._setting:
+                if self._thread is None:  # nobody started it meanwhile
+                    self.failure = self.refused = ""
+                    self._prepare()
+                    return
 
     def __enter__(self) -> Realtime:
         return self.start()
@@ -235,6 +279,10 @@ class Realtime:
 
     def _ask(self, wanted: str) -> None:
         with self._wake:
+            if wanted == "running":  # who ends it has the word until it has ended
+                self._wake.wait_for(lambda: self._wanted != "ended")
+            if self._wanted == "ended" or (wanted == "ended" and self._thread is None):
+                return
             self._wanted = wanted
             self._block.ask = 1
             if self._thread is None and wanted == "running":
@@ -257,6 +305,9 @@ class Realtime:
             ended.set()
             released()
             keeper.join()
+            with self._wake:  # whoever wants it to run again may begin
+                self._thread, self._wanted = None, "paused"
+                self._wake.notify_all()
 
     def _say_still(self) -> None:
         """Say that no tick is in hand."""
@@ -272,15 +323,12 @@ class Realtime:
     def _beat(self) -> None:
         """Run the loop, and do between its ticks what is asked for."""
         block = self._block
-        block.next = time.monotonic_ns() + block.period
+        with self._wake:  # somebody may still be taking a step
+            block.next = time.monotonic_ns() + block.period
         while True:
             with self._wake:
-                for do in self._todo:
-                    try:
-                        do()
-                    except SwitchError as error:  # nothing was changed
-                        self.refused = str(error)
-                self._todo.clear()
+                while self._todo:
+                    self._do(self._todo.pop(0))
                 if self._wanted == "paused":
                     self._say_still()
                     self._wake.wait_for(lambda: self._wanted != "paused" or self._todo)
@@ -291,8 +339,17 @@ class Realtime:
                     return
                 block.ask, self._still = 0, False
             if not self._came_back(self._ticks(ctypes.addressof(block))):
-                with self._wake:
-                    self._wanted = "paused"
+                self._ask("paused")
+
+    def _do(self, do: Callable[[], None]) -> None:
+        """Do what was asked for between two ticks; the thread goes on whatever comes of it."""
+        try:
+            do()
+        except SwitchError as error:  # nothing was changed
+            self.refused = str(error)
+        except Exception as error:
+            self.failure = f"{type(error).__name__}: {error}"
+            self._ask("paused")
 
     def _came_back(self, code: int) -> bool:
         """Do what the loop came back for, if anything; False where it cannot go on."""
@@ -309,7 +366,8 @@ class Realtime:
                     sim._modes.wire_ahead(sim.t)
                     self._go_on()
             elif code == FULL:
-                self._log.gather()
+                with self._wake:
+                    self._log.gather()
             elif code == FAILED and self._block.status == EVENT:
                 self._finish()
                 self._noted()
@@ -317,8 +375,8 @@ class Realtime:
             elif code in (FAILED, OVERRUN):
                 self._fail(code)
                 return False
-        except RuntimeError as error:
-            self.failure = str(error)
+        except Exception as error:  # whatever it is, it is said, and the machine stands still
+            self.failure = str(error) if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
             return False
         return True
 
@@ -341,7 +399,12 @@ class Realtime:
         """Keep what happened in Python's part of the simulation, of which the board keeps the last one alone."""
         board = self._sim._modes.board
         if board is not None:
-            self._happened += [Happening(t=e.time, tick=self.ticks, mode=dict(e.mode)) for e in board.events[1:]]
+            news = board.events[1:]
+            self._happened += [Happening(t=e.time, tick=self.ticks, mode=dict(e.mode)) for e in news]
+            for event in news:
+                if event.states is not None:  # not of a step, whose impulses the loop adds up
+                    for label, impulse in event.impulses.items():
+                        self.struck[label] = self.struck.get(label, 0.0) + impulse
             del board.events[:-1]
         with self._wake:
             self._go_on()
@@ -365,29 +428,39 @@ class Realtime:
 
     def _tidy(self) -> None:
         """See what became of commands, and what happened."""
-        self._log.gather()
-        if self._commands is None:
-            return
-        self._commands.gather()
-        if self._keep:
-            self._done += self._commands.done
-        self._commands.done.clear()
-        self.refused = self._commands.refused or self.refused
-        self._commands.refused = ""
-        self._seen, new = self._commands.happenings(self._seen)
-        self._happened += new
+        with self._wake:
+            self._log.gather()
+            if self._commands is None:
+                return
+            self._commands.gather()
+            if self._keep:
+                self._done += self._commands.done
+            self._commands.done.clear()
+            self.refused = self._commands.refused or self.refused
+            self._commands.refused = ""
+            self._seen, new = self._commands.happenings(self._seen)
+            self._happened += new
 
     # what goes in
 
     @property
     def tau(self) -> np.ndarray:
-        """The forces that were set last, on the speeds and of the controls."""
-        return self._tau[: self._block.inputs].copy()
+        """The forces on the speeds and of the controls that were set last, or that a watchdog brought back."""
+        block = self._block
+        rests = block.rests and block.tau_count == block.tau_seen
+        return (self._rest if rests else self._tau)[: block.inputs].copy()
 
     @tau.setter
     def tau(self, given: Any) -> None:
         with self._setting:
-            found = values_of(given, self._sim._inputs.names, self.tau.tolist(), "tau")
+            inputs = self._sim._inputs
+            found = values_of(given, inputs.names, self.tau.tolist(), "tau")
+            if isinstance(given, Mapping) and (ruled := [name for name in map(str, given) if name in self.lawful]):
+                law = inputs.laws[inputs.symbols[inputs.names.index(ruled[0])]]
+                raise ValueError(
+                    f"tau: {ruled[0]!r} follows a law, {law}, that was given to realtime and is compiled in. Leave it "
+                    "out, or have a parameter in the law."
+                )
             block = self._block
             block.tau_count += 1  # odd: not to be read
             self._tau[: len(found)] = found
@@ -408,16 +481,48 @@ class Realtime:
             self._p[: len(found)] = found
             block.p_count += 1
 
+    @property
+    def lawful(self) -> tuple[str, ...]:
+        """The inputs that laws set: what is given for them in an array has no effect."""
+        inputs = self._sim._inputs
+        return tuple(name for name, s in zip(inputs.names, inputs.symbols, strict=True) if s in inputs.laws)
+
     def watchdog(self, seconds: float) -> None:
         """Have the forces of the beginning act again where none were set for so long; 0 for never.
 
-        The loop itself counts, so that a controller or a device that hangs does not go on to push.
+        The loop itself counts, so that a controller or a device that hangs does not go on to push. Seconds are those of
+        the clock, also in slow motion.
         """
         if not is_number(seconds) or not 0 <= seconds < np.inf:
             raise ValueError(f"watchdog: seconds is {seconds!r:.40}, expected a number of 0 or more; 0 for none.")
-        self._patience = max(1, round(seconds * self.rate)) if seconds else 0
-        self._block.silent = 0
-        self._block.patience = self._patience
+        self._watch(None, seconds)
+
+    def _watch(self, who: Any, seconds: float) -> None:
+        """Have a watchdog for somebody, 0 for none any more: of several the shortest counts."""
+        with self._wake:
+            self._watched = {k: each for k, each in (self._watched | {who: float(seconds)}).items() if each}
+            self._block.silent = 0
+            self._pace()
+
+    def _lend(self, rest: np.ndarray | None) -> None:
+        """Have forces that are set act for `lasts` alone, and then those at rest, unless set anew; None for as before.
+
+        So do hands of a page: what pulls must not go on where Python does not come by. Where there is a watchdog
+        besides, that counts instead, and has the forces of the beginning act.
+        """
+        lent = rest is not None and not self._watched
+        self._rest[:] = self._first
+        if rest is not None and lent:
+            self._rest[: self._block.inputs] = rest
+        if lent != self._lent:
+            with self._wake:
+                self._lent, self._block.silent = lent, 0
+                self._pace()
+
+    @property
+    def lasts(self) -> float:
+        """Seconds of the machine that the pull of a hand acts, which is not renewed."""
+        return self._block.patience / self.rate if self._watched else LASTS * max(self._speed, 1.0)
 
     @property
     def stale(self) -> int:
@@ -436,7 +541,8 @@ class Realtime:
             raise ValueError(
                 f"control: rate is {rate!r:.40}, expected calls a second, up to the {self.rate:g} of the machine."
             )
-        self._controllers.append(Controller(self, function, float(rate)))
+        with self._wake:
+            self._controllers.append(Controller(self, function, float(rate)))
 
     def engage(self, *names: str) -> None:
         """Engage constraints before the next tick."""
@@ -453,10 +559,9 @@ class Realtime:
         with self._wake:
             if self._commands is None or not set(names) <= set(self._commands.board.names):
                 self._by_python(asked)
-            elif self.running:
+            elif not self._stands():
                 self._commands.send(asked)
             else:
-                self._wait_for_tick()
                 self._commands.send(replace(asked, at_once=True))
                 before, self.refused = self.refused, ""
                 while self._commands.waits:  # others may have come before the machine was paused
@@ -512,13 +617,12 @@ class Realtime:
 
     def _between(self, do: Callable[[], None]) -> None:
         """Have something done between two ticks; at once where it stands still."""
-        if self.running:
+        if self._stands():
+            do()
+        else:
             self._todo.append(do)
             self._block.ask = 1
             self._wake.notify_all()
-        else:
-            self._wait_for_tick()
-            do()
 
     # what comes out
 
@@ -580,24 +684,25 @@ class Realtime:
     def speed(self, value: float) -> None:
         if not is_number(value) or not 0 < value < np.inf:
             raise ValueError(f"speed is {value!r:.40}, expected a number above 0: 0.5 for slow motion.")
-        self._speed = float(value)
-        self._pace()
+        self._period(float(value))
+        with self._wake:
+            self._speed = float(value)
+            self._pace()
 
     @property
     def session(self) -> Session:
         """What went in so far, to be replayed."""
-        if self.running:
-            raise RuntimeError("session: the machine is running. Pause it first.")
         if not self._keep:
             raise RuntimeError("session: nothing was kept, as it was asked for with record=False.")
-        self._wait_for_tick()
-        self._tidy()
-        self._log.rest()
-        at, inputs = self._log.changes()
-        return Session(
-            begin=self._begin, ticks=self.ticks, at=at, inputs=inputs, commands=in_order(self._done),
-            model=fingerprint(self.dynamics),
-        )  # fmt: skip
+        model = fingerprint(self.dynamics)
+        with self._wake:
+            self._require_still("session")
+            self._tidy()
+            self._log.rest()
+            at, inputs = self._log.changes()
+            return Session(
+                begin=self._begin, ticks=self.ticks, at=at, inputs=inputs, commands=in_order(self._done), model=model
+            )
 
     def _repr_html_(self) -> str | None:
         """In a notebook, the live page; plain text without what it needs."""

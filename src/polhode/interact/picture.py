@@ -82,7 +82,8 @@ class Picture:
     def frame(self, head: dict[str, float], poses: np.ndarray) -> bytes:
         """One picture: the numbers of HEAD as float64, then a place and a quaternion of each frame as float32."""
         first = np.array([head[name] for name in HEAD], dtype="<f8")
-        rest = places(poses[None], self.upright)[0].astype("<f4")
+        with np.errstate(over="ignore"):  # of a machine that flew away, which says so itself
+            rest = places(poses[None], self.upright)[0].astype("<f4")
         return bytes(first.tobytes() + rest.tobytes())
 
     def still(self, state: State, acts: Collection[str]) -> Scene:

@@ -20,9 +20,10 @@ class Pulls:
 
     tau = inputs + sum of pulls
 
-    Only inputs that change by it are written, so that others keep theirs. Where another one has set an input since,
-    that is what pulls are added to from then on; a slider does the same. All pages of a loop share one, see `of`: what
-    hands of one server add must not be taken for an input by another.
+    Pulls are lent: where none comes for a while, inputs act alone, see `Realtime._lend`. Only inputs that change by it
+    are written, so that others keep theirs. Where another one has set an input since, that is what pulls are added to
+    from then on; a slider does the same. All pages of a loop share one, see `of`: what hands of one server add must not
+    be taken for an input by another.
 
     inputs : without what hands add
     """
@@ -30,6 +31,7 @@ class Pulls:
     def __init__(self, loop: Realtime) -> None:
         self._loop, self._lock = loop, threading.RLock()
         self._names = tuple(loop._sim._inputs.names)
+        self._ruled = np.isin(self._names, loop.lawful)  # by laws, which hands do not pull at
         self.begin()
 
     @staticmethod
@@ -84,10 +86,14 @@ class Pulls:
         wish, added = self.inputs.copy(), np.zeros_like(self.inputs)
         for forces in self._pulls.values():
             added[: forces.size] += forces
+        added[self._ruled] = 0.0
         wish += added
+        self._loop._lend(self.inputs if self._pulls else None)
         new = wish != self._written
         self._left -= 1
         if not new.any() or not np.isfinite(wish[new]).all():
+            if self._pulls:
+                self._loop.tau = {}  # as before, and anew
             return
         self._left = REPEATS
         self._recent[self._many % RECENT] = np.where(added != 0, wish, np.nan)

@@ -70,8 +70,9 @@ class Reactions:
 
     def _added_up(self) -> np.ndarray:
         """The impulses of each row since the beginning, (m,)."""
-        m, commands = len(self.names), self._commands
-        return np.zeros(m) if commands is None else commands.impulses[:m].copy()
+        m, commands, struck = len(self.names), self._commands, self._loop.struck
+        by_loop = np.zeros(m) if commands is None else commands.impulses[:m].copy()
+        return by_loop + [struck.get(label, 0.0) for label in self.labels] if struck else by_loop
 
     def _read(self) -> tuple[int, np.ndarray] | None:
         """Ticks and the sums of impulses, between two ticks; None where none was found."""

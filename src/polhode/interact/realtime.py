@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.simulate import Sampled
 from polhode.simulate.asked import is_number, movable
 from polhode.trajectory.events import RELEASED
 
@@ -27,7 +28,8 @@ def realtime(
 
     rate    : ticks a second
     method  : of fixed step: "moreau", whose cost is bounded whatever happens, or "euler", "midpoint", "rk4"
-    tau     : constant forces at first, or expressions; numbers may be set while it runs
+    tau     : constant forces at first, or expressions, or ph.Sampled({...}, period) of expressions, which are computed
+              in the loop every so many ticks; numbers may be set while it runs
     overrun : where a deadline is missed by a period or more: "slow" falls behind the clock, "skip" leaves out the ticks
               and stays in phase, "stop" stops
     record  : whether inputs and commands are kept for `session`
@@ -50,8 +52,9 @@ def realtime(
             f"realtime: {comes[0]!r} comes and goes by itself, and method={method!r} stops at such events for a time "
             'that has no bound. Use method="moreau".'
         )
-    if tau is not None and callable(tau):
-        raise TypeError("realtime: tau is a function, which the loop cannot call. Give it to rt.control(function).")
+    if callable(tau) or (isinstance(tau, Sampled) and callable(tau.function)):
+        how = f"function, rate={1 / tau.period:g}" if isinstance(tau, Sampled) else "function"
+        raise TypeError(f"realtime: tau is a function, which the loop cannot call. Give it to rt.control({how}).")
     given = {"q0": q0, "u0": u0, "z0": z0, "tau": tau, "p": p}
     kept = {key: value.copy() if hasattr(value, "copy") else value for key, value in given.items()}  # they may change
     begin = kept | {"method": method, "step": 1 / rate}

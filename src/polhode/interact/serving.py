@@ -48,7 +48,7 @@ class Serving(ABC):
             raise RuntimeError("start: the device is being served. Call stop() first.")
         self.failure = ""
         self._ended = ended = threading.Event()  # of this thread alone, should it hang and be left behind
-        self.rt.watchdog(HANGS)  # the loop itself lets go where this thread hangs
+        self.rt._watch(self, HANGS)  # the loop itself lets go where this thread hangs
         self._served = time.monotonic()
         self._thread = threading.Thread(target=self._serve, args=(1 / (rate or self.rt.rate), ended), daemon=True)
         self._thread.start()
@@ -61,7 +61,7 @@ class Serving(ABC):
             self._ended.set()
             self._thread.join(HANGS * LOOKS)
             hangs, self._thread = self._thread.is_alive(), None
-            self.rt.watchdog(0)
+            self.rt._watch(self, 0.0)
             if hangs:  # to ask the device for anything would hang, too
                 self.failure = "The device hangs. The machine was let go; what the device shows is for it to end."
                 self.rt.tau = self._released()

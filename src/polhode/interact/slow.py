@@ -74,6 +74,7 @@ class Smoothed:
                 raise ValueError(f"Smoothed: {key} is {value!r:.40}, expected a number above 0.")
         self.device, self.period, self.most_speed = device, period, most_speed
         self.most_force, self.most_torque, self.damping = device.most_force, device.most_torque, device.damping
+        self.turning_damping = float(getattr(device, "turning_damping", 0.0))
         self._ticks = max(round(over / period), 1)
         self._left = 0  # readings until it is there
         self._aim: Sample | None = None
@@ -99,7 +100,7 @@ class Smoothed:
             self._aim, self._left = new, 0
             self._now = replace(new, twist=(0.0,) * 6)  # it begins there, as it does with each grip
             return self._now
-        if new is not self._aim:
+        if new != self._aim:  # a device in other axes makes a new one each time
             self._aim, self._left = new, self._ticks
         self._now = self._glided(self._now, new)
         self._left = max(self._left - 1, 0)

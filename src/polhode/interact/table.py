@@ -24,6 +24,7 @@ from .sample import Device, Sample
 from .slow import Pushed, Smoothed
 
 SHOWN = ("forces",)  # what pages may ask for beside the picture
+REACH = 2.0  # sizes of the machine, beyond which a hand pulls no more
 FASTEST, SLOWEST = 10.0, 0.01  # speeds that may be asked for
 
 
@@ -44,13 +45,15 @@ class Table:
         self.picture = Picture(loop.dynamics, self.parameters.p, loop.state)
         self._acting = b""  # the forces of the last picture
         self.forces, self._shown = Forces(loop, self.picture), set[Hashable]()
-        self._hands = Hands(loop.dynamics, self.parameters.p)
+        self._hands = Hands(loop.dynamics, self.parameters.p, REACH * self.picture.scene.size)
         self.hands: dict[tuple[Hashable, int], Hand] = {}
         inputs = loop._sim._inputs
         self.names = tuple(inputs.names)
         self._pulls = Pulls.of(loop)
         self.quantities = Quantities(loop, self.names)
-        carry = {a.name for a in loop.dynamics.equations.model.actuators if a.force is not None and a.force.number == 0}
+        held = () if loop._held is None else loop._held.names
+        powered = (a for a in loop.dynamics.equations.model.actuators if a.force is not None and a.force.number == 0)
+        carry = {*held, *(a.name for a in powered)}
         self.sliders = tuple(
             n for n, s in zip(self.names, inputs.symbols, strict=True) if s not in inputs.laws and n not in carry
         )
@@ -185,7 +188,7 @@ class Table:
         self.parameters.look()
         state = self.loop.state
         try:
-            forces = [hand.forces(state) for hand in self.hands.values()]
+            forces = [hand.forces(state, self.loop.lasts) for hand in self.hands.values()]
         except np.linalg.LinAlgError:  # the machine is where nothing can be said of it
             self.hands.clear()
             forces = []

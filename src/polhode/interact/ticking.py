@@ -29,13 +29,15 @@ from .writing import DOUBLE, I32, I64, Writer, words
 LEFT, FAILED, FULL, OVERRUN, DUE, AHEAD = range(6)
 SLOW, SKIP, STOP = 0, 1, 2  # what to do where a deadline was missed by a period or more
 BINS, FINEST = 64, 250  # of lateness, four for each power of 2, and ns of the first
+NAP = 20_000_000  # ns, that the loop sleeps without looking whether it is asked for
 
 FIELDS = (
     "advance", "words", "run", "gettime", "sleep", "board",  # addresses; `board` is 0 where nothing can be switched
     "x", "size", "tau", "inputs", "p", "parameters",  # what the integration loop works on, with counts
     "tau_count", "tau_seen", "tau_in", "p_count", "p_seen", "p_in",  # what others write
     "out_count", "out",  # what others read; `out` has the time first
-    "patience", "silent", "rest", "stale",  # ticks without new forces, until those at rest act; how often that was
+    "patience", "silent", "rest", "stale", "rests",  # ticks without new forces, until those at rest act; how often
+    # that was, and whether they do now
     "log", "log_rows", "log_row", "spare", "full",  # inputs of each tick; another log, and one to be taken away
     "period", "next", "spin", "ask", "left", "policy",  # ns, ns, ns; `left` are ticks to take, below 0 for no end
     "due",  # a double: the time of the next switch that Python does, less half a step
@@ -47,8 +49,9 @@ Block = words("Block", FIELDS)  # what the loop works on
 def entry() -> tuple[Callable[[int], int], Callable[[int, int], int]]:
     """The loop, called with the address of a Block; returns why it came back. And commands, between two ticks."""
     loaded = _loaded()
-    ticks = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loaded.address("ticks"))
-    commands = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(loaded.address("commands"))
+    ticks: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loaded.address("ticks"))
+    commands: Any = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(loaded.address("commands"))
+    ticks.loaded = commands.loaded = loaded  # its code goes with it: two threads at once may have made two of them
     return ticks, commands
 
 
@@ -124,22 +127,35 @@ def _clock(w: Writer, spec: Any) -> Any:
 
 
 def _wait(w: Writer, spec: Any) -> tuple[Any, Any]:
-    """Sleep until shortly before the deadline, and look at the clock until then; the deadline, and the time after."""
+    """Sleep until shortly before the deadline, and look at the clock until then; the deadline, and the time after.
+
+    Long sleeps are taken in naps: after each it comes back if it is asked to, and hurries if periods became shorter.
+    """
     b = w.b
-    nap, spin, due = (b.append_basic_block(name) for name in ("nap", "spin", "due"))
-    deadline = w.get("next")
-    early = b.sub(deadline, w.get("spin"))
-    b.cbranch(b.icmp_signed("<", _clock(w, spec), early), nap, spin)
+    look, nap, spin, due = (b.append_basic_block(name) for name in ("look", "nap", "spin", "due"))
+    b.branch(look)
+    b.position_at_end(look)
+    now = _clock(w, spec)
+    w.put("next", _least(b, w.get("next"), b.add(now, w.fresh("period"))))
+    early = b.sub(w.get("next"), w.get("spin"))
+    b.cbranch(b.icmp_signed("<", now, early), nap, spin)
     b.position_at_end(nap)
-    b.store(b.sdiv(early, I64(_SECOND)), spec)
-    b.store(b.srem(early, I64(_SECOND)), b.gep(spec, [I64(1)]))
+    until = _least(b, early, b.add(now, I64(NAP)))
+    b.store(b.sdiv(until, I64(_SECOND)), spec)
+    b.store(b.srem(until, I64(_SECOND)), b.gep(spec, [I64(1)]))
     w.called("sleep", _SLEEP, I32(_MONOTONIC), I32(_ABSOLUTE), spec, _SPEC(None))
-    b.branch(spin)
+    _leave(w, w.is_set(w.fresh("ask")), LEFT)
+    b.branch(look)
     b.position_at_end(spin)
+    deadline = w.get("next")
     now = _clock(w, spec)
     b.cbranch(b.icmp_signed("<", now, deadline), spin, due)
     b.position_at_end(due)
     return deadline, now
+
+
+def _least(b: Any, one: Any, other: Any) -> Any:
+    return b.select(b.icmp_signed("<", one, other), one, other)
 
 
 def _count(w: Writer, zeros: Any, lateness: Any) -> None:
@@ -197,19 +213,25 @@ def _take(w: Writer) -> None:
     """Take forces and parameters from outside, have forces rest where none came for long; keep those that act."""
     b = w.b
     w.add("silent", I64(1))
-    _take_one(w, "tau", "inputs", lambda: w.put("silent", I64(0)))
+    _take_one(w, "tau", "inputs", lambda: _renewed(w))
     _take_one(w, "p", "parameters", lambda: None)
     late = b.icmp_signed("==", w.get("silent"), w.get("patience"))
     with b.if_then(b.and_(w.is_set(w.get("patience")), late)):
         w.copy(w.array("tau", DOUBLE), w.array("rest", DOUBLE), w.get("inputs"))
         b.store(I64(0), _record(w, "rated", I64))
         w.add("stale", I64(1))
+        w.put("rests", I64(1))
     with b.if_then(w.is_set(w.get("log_rows"))):
         wide = b.add(w.get("inputs"), w.get("parameters"))
         row = b.gep(w.array("log", DOUBLE), [b.mul(w.get("log_row"), wide)])
         w.copy(row, w.array("tau", DOUBLE), w.get("inputs"))
         w.copy(b.gep(row, [w.get("inputs")]), w.array("p", DOUBLE), w.get("parameters"))
         w.add("log_row", I64(1))
+
+
+def _renewed(w: Writer) -> None:
+    w.put("silent", I64(0))
+    w.put("rests", I64(0))
 
 
 def _take_one(w: Writer, name: str, many: str, then: Callable[[], None]) -> None:

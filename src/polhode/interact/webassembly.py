@@ -38,8 +38,8 @@ from .loop import Realtime
 
 STACK = 1 << 18  # bytes
 # words of the block and of the board that are numbers; all others are addresses, of what is held or of functions
-_NUMBERS = """size inputs parameters tau_count tau_seen p_count p_seen out_count patience silent stale log_rows log_row
-period next spin ask left policy due ticks missed worst busy busy_worst status""".split()
+_NUMBERS = """size inputs parameters tau_count tau_seen p_count p_seen out_count patience silent stale rests log_rows
+log_row period next spin ask left policy due ticks missed worst busy busy_worst status""".split()
 _BOARD_NUMBERS = "head tail groups rows crosses whole saves guards dues past many wide".split()
 _CALLS = "gettime sleep".split()
 _BOARD_CALLS = "resolve adopt".split()

@@ -55,7 +55,7 @@ _XYZ = ("x", "y", "z")
 GEOMETRIC, WRITTEN = 1e-5, 1e-12
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Constraints:
     """Rows of constraints, in the order of the model.
 
@@ -80,12 +80,20 @@ class Constraints:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        lines = [f"  {label}, of {kind}s: {text} = 0" for label, kind, text in self._lines()]
+        return "\n".join([f"{len(self)} rows of constraints" if lines else "No constraints", *lines])
+
     def _repr_html_(self) -> str:
         """Rows with what they hold at 0: positions, or speeds."""
+        return rows(("row", "holds a", "= 0"), self._lines())
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """The label of each row, what it restricts, and the expression that is 0."""
         held = [p if h else s for p, s, h in zip(self.phi, self.psi, self.holonomic, strict=True)]
         kinds = ["position" if h else "speed" for h in self.holonomic]
         texts = [text if len(text := str(e)) <= LONGEST else f"{text[:LONGEST]}..." for e in held]
-        return rows(("row", "holds a", "= 0"), zip(self.labels, kinds, texts, strict=True))
+        return list(zip(self.labels, kinds, texts, strict=True))
 
     @cached_property
     def psi(self) -> Matrix:

@@ -256,8 +256,9 @@ def locked(model: Model, joints: Mapping[str, float | Sequence[float]] | Sequenc
             body = replace(body, pose=pose, joint=weld(name=body.joint.name))  # noqa: PLW2901
         bodies.append(body)
     bare = replace(
-        model, bodies=tuple(bodies), forces=(), constraints=(), states=(), switches=(), motors=(), keyframes=()
-    )
+        model, bodies=tuple(bodies), forces=(), constraints=(), states=(), switches=(), motors=(), keyframes=(),
+        sensors=with_values(model.sensors, held),
+    )  # fmt: skip
     return _with_rest(bare, model, held).merged()
 
 

@@ -22,6 +22,7 @@ from .nodal_input import flexible
 from .reduction import craig_bampton
 from .relief import height_grid
 from .report import Report
+from .sensors import Sensor
 from .states import TIME, State
 from .switched import Brake, Clutch, Contact, Latch, Lock, Rope, Stop
 from .switches import At, When, at, when
@@ -67,6 +68,7 @@ __all__ = [
     "Report",
     "Rolling",
     "Rope",
+    "Sensor",
     "SpeedForce",
     "SpringDamper",
     "State",

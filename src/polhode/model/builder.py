@@ -20,6 +20,7 @@ from .keyframes import Keyframe
 from .looks import Look
 from .model import Model
 from .motors import Handle, Motor, expanded, resolved
+from .sensors import Sensor
 from .spelling import spelled
 from .states import State
 from .switches import Names, Switch
@@ -68,6 +69,7 @@ class Builder:
         self.motors: list[Motor] = []
         self.keyframes: list[Keyframe] = []
         self.shapes: list[Look] = []
+        self.sensors: list[Sensor] = []
         self.notes: list[str] = []
         self._taken: dict[str, int] = {}  # names of forces and constraints, with the number to try next
 
@@ -171,7 +173,7 @@ class Builder:
         return [*dict.fromkeys([*methods, *map(_call, ELEMENTS.values())])]
 
     def add(self, kind: type[Element], /, *args: Any, **given: Any) -> Handle | None:
-        """Add a force, a constraint, a state, a motor, a keyframe or a shape, by the arguments of its method."""
+        """Add a force, constraint, state, motor, keyframe, sensor or shape, by the arguments of its method."""
         bound = _bound(kind, args, given)
         bound.apply_defaults()
         found = bound.arguments
@@ -185,6 +187,9 @@ class Builder:
             return None
         if isinstance(part, Keyframe):
             self.keyframes.append(part)
+            return None
+        if isinstance(part, Sensor):
+            self.sensors.append(part)
             return None
         if isinstance(part, Look):
             self._taken.setdefault(part.name, 2)
@@ -259,6 +264,7 @@ class Builder:
             motors=motors,
             keyframes=tuple(self.keyframes),
             shapes=tuple(self.shapes),
+            sensors=tuple(self.sensors),
             switches=tuple(self.switches),
             notes=tuple(grouped(self.notes)),
             limits=self.limits,

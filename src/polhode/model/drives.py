@@ -113,4 +113,4 @@ def acted(model: Model) -> Model:
     forces: list[Force] = []
     for force in model.forces:
         forces += force.parts(within) if isinstance(force, Actuator) else [with_values(force, within)]
-    return replace(model, forces=tuple(forces), states=with_values(model.states, within), keyframes=())
+    return replace(model, forces=tuple(forces), states=with_values(model.states, within), keyframes=(), sensors=())

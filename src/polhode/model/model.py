@@ -23,6 +23,7 @@ from .keyframes import Keyframe, check_keyframes
 from .looks import Look
 from .motors import Motor
 from .report import Report, report_on
+from .sensors import Sensor, check_sensors
 from .states import TIME, State
 from .switched import Brake, Stop
 from .switches import Switch, When
@@ -45,6 +46,7 @@ class Model:
     switches    : what engages and releases constraints in every simulation
     motors      : what was said of motors; their rotors, couplings and actuators are among the others
     keyframes   : states that have names
+    sensors     : quantities that have names
     shapes      : what pictures draw of its bodies
     notes       : what a reader left out or found doubtful
     limits      : "stop" where the limits of joints are stops, "ignore" where they are only kept
@@ -64,6 +66,7 @@ class Model:
     motors: tuple[Motor, ...] = ()
     keyframes: tuple[Keyframe, ...] = ()
     shapes: tuple[Look, ...] = ()
+    sensors: tuple[Sensor, ...] = ()
     notes: tuple[str, ...] = ()
     limits: str = "stop"
     literal: bool = False
@@ -79,6 +82,7 @@ class Model:
         check_symbols(self, faults)
         check_controls(self, faults)
         check_keyframes(self, faults)
+        check_sensors(self, faults)
         faults.raise_any()
 
     @cached_property
@@ -118,8 +122,9 @@ class Model:
         return [e for body in self.bodies for e in body.quantities()] + [*self.gravity, *markers, *looks]
 
     def laws(self) -> list[Expr]:
-        """Every expression of forces, constraints, states and switches."""
-        found = [e for part in (*self.forces, *self.constraints, *self.states) for e in part.expressions()]
+        """Every expression of forces, constraints, states, sensors and switches."""
+        parts = (*self.forces, *self.constraints, *self.states, *self.sensors)
+        found = [e for part in parts for e in part.expressions()]
         return found + [switch.value for switch in self.switches if isinstance(switch, When)]
 
     @cached_property
@@ -185,6 +190,18 @@ class Model:
             if key.name == name:
                 return key
         raise KeyError(f"There is no keyframe {name!r}. {closest(name, [key.name for key in self.keyframes])}")
+
+    @property
+    def poses(self) -> dict[str, np.ndarray]:
+        """All coordinates, (nq,), of each keyframe by its name; "file" is where an MJCF file has its bodies."""
+        import numpy as np
+
+        found = {}
+        for key in self.keyframes:
+            given = {name: float(e) for name, e in key.q}
+            pairs = zip(self.coordinates, self.neutral(), strict=True)
+            found[key.name] = np.array([given.get(name, x) for name, x in pairs], dtype=float)
+        return found
 
     def frame(self, name: str) -> tuple[str, Pose]:
         """The body that carries a marker, or a body's own frame, and the pose in it."""

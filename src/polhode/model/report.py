@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from .definite import REMEDY, bending_limit
 from .elements import Constraint
 from .errors import grouped, listed
 from .implied import limited
+from .joint import Limits
 
 if TYPE_CHECKING:
     from .model import Model
@@ -70,9 +72,12 @@ def report_on(model: Model) -> Report:
             f"{', '.join(shown)}. Simulations hold {'them' if len(rows) > 1 else 'it'}; M, c and tau leave {free} free."
         )
     if stops := [stop.coordinate for stop in model.limit_stops]:
-        acting = 'are stops in simulations; load(..., limits="ignore") leaves them out'
+        acting = 'are stops in simulations; limits="ignore" in load(...) or Builder(...) leaves them out'
         how = acting if model.limits == "stop" else "are kept, but do not act in simulations"
         findings.append(f"Limits of {listed(stops)} {how}.")
+    hinged = limited(body for body in model.bodies if body.joint.kind == "revolute")
+    if turning := [name for name, limit in hinged if _in_degrees(limit)]:
+        findings.append(f"Limits of {listed(turning)} are many turns, and look like degrees. They are in radians.")
     others = [name for name, limit in limited(model.bodies) if limit.speed is not None or limit.effort is not None]
     if others:
         findings.append(f"Limits of speed or effort of {listed(others)} are kept, but do not act in simulations.")
@@ -82,6 +87,12 @@ def report_on(model: Model) -> Report:
         shown = [f"{c.name!r} ({state_of(c)})" for c in loose[:8]] + ["..."] * (len(loose) > 8)
         findings.append(f"Simulations may engage and release {', '.join(shown)}; M, c and tau leave them out.")
     return Report(model.name, tuple(findings))
+
+
+def _in_degrees(limit: Limits) -> bool:
+    """Whether the limits of an angle are more than two turns, and round as degrees are."""
+    ends = [x for x in (limit.lower, limit.upper) if x is not None and abs(x) < 1e6]
+    return any(abs(x) > 4 * math.pi for x in ends) and all(x % 5 == 0 for x in ends)
 
 
 def state_of(c: Constraint) -> str:

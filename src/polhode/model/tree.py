@@ -8,6 +8,7 @@ from polhode.graph import Expr
 
 from .beam import Beam
 from .body import WORLD
+from .errors import listed
 from .fields import short
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def draw(model: Model) -> str:
     for part in (*model.forces, *model.constraints, *model.states):
         said = part.described()
         lines.append(f"{part.name} [{said}]" if said else part.name)
+    if model.sensors:
+        lines.append(f"sensors {listed([sensor.name for sensor in model.sensors], most=8)}")
     return "\n".join(lines)
 
 

@@ -141,6 +141,8 @@ def square(values: Any, n: int, what: str) -> Matrix:
 
 def inertia(value: Any, what: str) -> Matrix:
     """Read an inertia about the centre of mass: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3 x 3."""
+    if type(value).__module__.startswith("sympy."):
+        raise fault(f"{what} is of SymPy, expected entries of Polhode. Give polhode.graph.from_sympy(...) of it.")
     if isinstance(value, (str, Expr)) or not isinstance(value, Iterable):
         raise fault(f"{what} is {value!r:.60}, expected 3 principal moments, 6 entries xx yy zz xy xz yz, or 3 x 3.")
     found = value if isinstance(value, Matrix) else list(value)

@@ -18,6 +18,9 @@ MOST = 100_000_000  # outputs
 TOLERANCE = 1e-9  # rtol and atol, where nothing is said
 
 
+_SCIPY = {"RK45": "dopri5", "DOP853": "dop853", "Radau": "rodas5p", "BDF": "rodas5p", "LSODA": "rodas5p"}
+
+
 def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
@@ -45,7 +48,8 @@ def movable(dynamics: Any, verb: str) -> Dynamics:
 def method_of(name: str, step: float | None, t0: float) -> Method:
     """The integrator of a name, for steps of this size."""
     if name not in METHODS:
-        raise ValueError(f"Method {name!r} is unknown. {closest(name, METHODS)}")
+        kin = f"SciPy's is nearest to {_SCIPY[name]!r} here." if name in _SCIPY else closest(name, METHODS)
+        raise ValueError(f"Method {name!r:.60} is unknown. {kin}")
     if not (is_number(t0) and np.isfinite(t0)):
         raise ValueError(f"t0 is {t0!r:.60}, expected a time.")
     found = METHODS[name]
@@ -61,7 +65,9 @@ def method_of(name: str, step: float | None, t0: float) -> Method:
 def check_span(step: float | None, t0: float, t_end: Any) -> float:
     """The end of a run from t0, which is at least a step away."""
     if not (is_number(t_end) and t0 < t_end):
-        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.")
+        span = isinstance(t_end, (tuple, list)) and len(t_end) == 2
+        remedy = f" Give t0={t_end[0]!r:.20} and t_end={t_end[1]!r:.20}." if span else ""
+        raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.{remedy}")
     if step is not None and step > (t_end - t0) * (1 + 1e-12):
         raise ValueError(f"step is {step!r:.60}, expected at most the {t_end - t0:g} s to simulate.")
     return float(t_end)
@@ -133,11 +139,17 @@ _PARTS = {"q": "coordinate", "u": "speed", "z": "state beside motion"}
 def state_of(
     eq: Equations, q: Any, u: Any, z: Any, starts: np.ndarray, mark: str = "0"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coordinates, speeds and states beside motion, each from an array or from values by name.
+    """Coordinates, speeds and states beside motion, each from an array or from values by name; q may be (q, u).
 
     starts : of the states beside motion, where nothing is given
     mark   : what follows q, u and z in the names of the arguments
     """
+    if is_pair(q):
+        if u is not None:
+            raise TypeError(
+                f"q{mark} is a pair of coordinates and speeds, and u{mark} is given too, expected speeds once."
+            )
+        q, u = q
     names = {part: [str(s.value) for s in getattr(eq, part)] for part in _PARTS}
     rest = {"q": eq.model.neutral(), "u": np.zeros(len(eq.u)), "z": starts}
     found = []
@@ -149,6 +161,11 @@ def state_of(
                 )
         found.append(values_of(given, names[part], rest[part], f"{part}{mark}"))
     return found[0], found[1], found[2]
+
+
+def is_pair(q: Any) -> bool:
+    """Whether it is coordinates and speeds, as `assemble` and `traj.at` give them, not two coordinates."""
+    return isinstance(q, tuple) and len(q) == 2 and not any(is_number(part) for part in q)
 
 
 def values_of(
@@ -171,7 +188,8 @@ def values_of(
             found = np.array(given, dtype=float)
         except (TypeError, ValueError):
             expected = forms or "numbers, in an array or by name"
-            raise TypeError(f"{what} is {given!r:.60}, expected {expected}.") from None
+            held = " Hand on what it begins with: **it.start()." if callable(getattr(given, "start", None)) else ""
+            raise TypeError(f"{what} is {given!r:.60}, expected {expected}.{held}") from None
         if found.shape != (len(names),):
             which = ", ".join(names[:8]) or "there are none"
             raise ValueError(f"{what} has shape {found.shape}, expected ({len(names)},): {which}.")
@@ -185,7 +203,8 @@ def _number(value: Any, what: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{what} is {value!r:.60}, expected a number.") from None
+        text = " Angles are in radians: numpy.radians(30), numpy.pi / 6." if isinstance(value, str) else ""
+        raise TypeError(f"{what} is {value!r:.60}, expected a number.{text}") from None
 
 
 def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
@@ -197,9 +216,10 @@ def parameters_of(dynamics: Dynamics, p: Any) -> np.ndarray:
             if name not in names:
                 raise KeyError(f"p: there is no parameter {name!r}. {closest(name, names)}")
         if missing := [name for name in names if name not in given]:
+            given_so = ", ".join(f"{name!r}: ..." for name in missing)
+            called = "parameters " + ", ".join(map(repr, missing)) if len(missing) > 1 else f"parameter {missing[0]!r}"
             raise ValueError(
-                f"No value for parameter {missing[0]!r}. Give p={{{missing[0]!r}: ...}}, "
-                "or fold values in with compile(values=...)."
+                f"No value for {called}. Give p={{{given_so}}}, or fold values in with compile(values=...)."
             )
         return values_of(given, names, [0.0] * len(names), "p")
     return values_of(p, names, [0.0] * len(names), "p")

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polhode.equations import Dynamics, formulate
+from polhode.equations import Dynamics, Equations, formulate
 from polhode.equations.program import Program, program_of
 from polhode.kernels.settle import LOOSE
-from polhode.model import Model
+from polhode.model import Builder, Model
 from polhode.model.errors import closest
 
 from .asked import is_number, parameters_of, state_of
@@ -77,7 +77,9 @@ def _program(model: Model | Dynamics | Program) -> Program:
     if isinstance(model, Program):
         return model
     if not isinstance(model, (Model, Dynamics)):
-        raise TypeError(f"assemble takes a Model or a Dynamics, found {model!r:.60}. Make one with eq.compile().")
+        found = {Equations: "Equations. Compile them: equations.compile()", Builder: "a builder. Give build.build()"}
+        said = next((text for kind, text in found.items() if isinstance(model, kind)), f"{model!r:.60}")
+        raise TypeError(f"assemble takes a Model or a Dynamics, found {said}.")
     return program_of(formulate(model).compile() if isinstance(model, Model) else model)
 
 

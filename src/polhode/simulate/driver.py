@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polhode.compile import Function
 from polhode.equations import Dynamics
 from polhode.equations.program import Program
 from polhode.equations.warning import warn_caller
@@ -67,6 +68,7 @@ class Driver:
         self._inputs = read_inputs(tau, eq, controls)
         self._values = parameters_of(dynamics, p)
         check_bounds(dynamics, self._values)
+        self._held: Function | None = None  # expressions of a sampled control, once they are asked for
         declared, past = still_to_come(eq.model.switches, t0)
         if past and _notes:
             warn_caller(past, SimulationWarning)
@@ -263,12 +265,21 @@ class Driver:
             return np.inf
         if self.t >= self._t0 + self._samples * control.period:
             self._inputs.not_finite = None
-            found = self._inputs.call(control.function, self.t, self._x[self._q], self._x[self._u])
+            found = self._asked(control.function)
             if self._inputs.not_finite is not None:
                 return -np.inf
             self._push(found)
             self._samples += 1
         return self._t0 + self._samples * control.period
+
+    def _asked(self, function: Any) -> np.ndarray:
+        """What a sampled control gives now."""
+        inputs = self._inputs
+        if inputs.held is None:
+            return inputs.call(function, self.t, self._x[self._q], self._x[self._u])
+        if self._held is None:
+            self._held = inputs.held.compiled(self.dynamics)
+        return inputs.read(inputs.held.at(self._held, self.t, self._x, self._values, len(inputs.names)), self.t)
 
     def _raise_failure(self) -> None:
         """Pass on what a control raised."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any
@@ -15,12 +15,13 @@ import numpy as np
 from polhode.equations import Equations
 from polhode.equations.inputs import input_names
 from polhode.equations.program import Program
-from polhode.graph import Expr, free_symbols, substitute, symbol
+from polhode.graph import Expr, as_expr, free_symbols, substitute, symbol
 from polhode.kernels.machine import CONTROL, Machine
 from polhode.model.errors import closest, listed
 from polhode.model.expression import Symbols, parse
 
 from .asked import values_of
+from .sampled_laws import SampledLaws
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 
@@ -33,16 +34,21 @@ class Sampled:
 
     It is called between steps, so that it may also engage and release constraints of its simulation.
 
-    function : t, q, u -> forces on the speeds, (nu,) or by name
+    function : t, q, u -> forces on the speeds, (nu,) or by name; or expressions by name, which are computed in native
+               code: {"elbow_dot": "-20*elbow - 3*elbow_dot"}
     period   : seconds between two calls
     """
 
-    function: Control
+    function: Control | Mapping[Any, Any]
     period: float
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise TypeError(f"Sampled: function is {self.function!r:.60}, expected a function of t, q, u.")
+        if not callable(self.function) and not (isinstance(self.function, Mapping) and self.function):
+            raise TypeError(
+                f"Sampled: function is {self.function!r:.60}, expected a function of t, q, u, or expressions by name."
+            )
+        if isinstance(self.function, Mapping):
+            object.__setattr__(self, "function", dict(self.function))  # what is given may change
         if not (isinstance(self.period, Real) and 0 < self.period < float("inf")):
             raise ValueError(f"Sampled: period is {self.period!r:.60}, expected seconds, more than 0.")
 
@@ -66,6 +72,7 @@ class Inputs:
     forces: int = 0  # how many of them are forces on speeds
     continuous: Control | None = None
     sampled: Sampled | None = None
+    held: SampledLaws | None = None  # of a sampled controller of expressions
     failure: BaseException | None = None  # raised by a function of the user
     not_finite: tuple[float, str] | None = None  # when it last gave NaN or infinity, and for which speed
     asked: bool = False  # whether the continuous control is being called now
@@ -191,7 +198,7 @@ def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
     if controls is not None and (isinstance(tau, Sampled) or callable(tau)):
         raise TypeError("tau is a function, and controls are given beside it. Have the function give both, by name.")
     if isinstance(tau, Sampled):
-        found.sampled = tau
+        found.sampled, found.held = tau, None if callable(tau.function) else _held(tau.function, eq, found)
     elif callable(tau):
         found.continuous = tau
     elif isinstance(tau, Mapping):
@@ -201,6 +208,15 @@ def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
         forms = "numbers, a mapping, a function or Sampled"
         found.constant[:many] = values_of(tau, names[:many], found.constant[:many], "tau", forms)
     return found
+
+
+def _held(given: Mapping[Any, Any], eq: Equations, inputs: Inputs) -> SampledLaws:
+    """Expressions of a sampled controller, checked."""
+    read = replace(inputs, laws={}, constant=np.zeros(len(inputs.names)))
+    _read_mapping(given, eq, read, "Sampled")
+    places = {inputs.names.index(str(key)) for key in given}
+    laws = {inputs.symbols.index(s): law for s, law in read.laws.items()}
+    return SampledLaws({k: laws.get(k, as_expr(float(read.constant[k]))) for k in sorted(places)})
 
 
 def _require_once(tau: Any, controls: Any, actuators: list[str]) -> None:

@@ -26,7 +26,7 @@ from .bending import bent_far
 from .inputs import Inputs
 from .interrupt import shared_out, stoppable
 from .meeting import may_meet, met
-from .rows import column_of, driven_rows, rows_of, together
+from .rows import column_of, driven_rows, halves, rows_of, together
 from .run import last_of, simulated
 from .simulation import work_of
 from .warning import SimulationWarning, warn
@@ -164,6 +164,7 @@ def simulate_many(
     program = program_of(dynamics, inputs.laws, acting, stepping=method == "euler")
     parameters = _parameters(dynamics, p)
     starts = np.array([program.starts(row) for row in parameters]) if len(eq.z) else np.zeros((1, 0))
+    q0, u0 = halves(q0, u0)
     q, u, z, forces, commands, values = together(
         q0=rows_of(q0, [str(s.value) for s in eq.q], eq.model.neutral()[None], "q0"),
         u0=rows_of(u0, inputs.names[: len(eq.u)], np.zeros((1, len(eq.u))), "u0"),

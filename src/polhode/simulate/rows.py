@@ -10,7 +10,7 @@ import numpy as np
 
 from polhode.equations import Equations
 
-from .asked import values_of
+from .asked import is_pair, values_of
 from .inputs import Inputs, read_inputs
 
 ROWS: Any = object()  # in the place of what is given in rows
@@ -46,6 +46,22 @@ def rows_of(given: Any, names: Sequence[str], rest: np.ndarray, what: str) -> np
         row, place = np.argwhere(~np.isfinite(found))[0]
         raise ValueError(f"{what}: {names[place]!r} of run {row} is NaN or infinite, expected a number.")
     return found
+
+
+def halves(q0: Any, u0: Any) -> tuple[Any, Any]:
+    """Coordinates and speeds, also where `q0` is both, as `assemble` gives them; not two runs of coordinates."""
+    if not is_pair(q0):
+        return q0, u0
+    if hasattr(q0, "_fields"):
+        if u0 is not None:
+            raise TypeError("q0 is a pair of coordinates and speeds, and u0 is given too, expected speeds once.")
+        return q0[0], q0[1]
+    if all(isinstance(part, np.ndarray) for part in q0):
+        raise TypeError(
+            "q0 is a pair of arrays, which may be coordinates and speeds, or two runs. Give q0=pair[0], u0=pair[1], "
+            "or q0=numpy.array(pair)."
+        )
+    return q0, u0
 
 
 def column_of(given: Any, what: str) -> np.ndarray:

@@ -23,13 +23,15 @@ from polhode.simulate.asked import is_number, movable
 from polhode.simulate.run import simulated
 from polhode.view import needed
 
-from .fitted import Fit, FitWarning, doubtful
+from .fitted import Fit, FitWarning, doubtful, leverages
 from .measures import slopes_along, values_along
 from .names import place_of
 from .samples import driven_by
 from .sensitivities import sensitivities
 
 _LOSSES = ("linear", "soft_l1", "huber", "cauchy")
+_FOLLOWS = 0.3  # correlation from sample to sample that is told
+_EXACT = 1e-6  # of the spread of a column: residuals below are rounding
 _ROUNDS = 2  # times that the noise of each quantity is taken from residuals
 
 
@@ -69,7 +71,7 @@ class _Run:
 def fit(
     dynamics: Dynamics,
     data: Any,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any] | Iterable[str],
     *,
     measured: Mapping[str, str | Expr] | Iterable[str] | None = None,
     initial: Iterable[str] = (),
@@ -91,8 +93,8 @@ def fit(
 
     data       : times and measured quantities by name, {"t": t, "theta": theta}, a DataFrame, an `Experiment`, or
                  several of these in a list
-    parameters : first guesses by name, {"m": 0.3}, or with bounds, {"m": (0.3, 0, 1)}. A name that is none of the
-                 machine's may stand in `measured`: the offset of a sensor
+    parameters : first guesses by name, {"m": 0.3}, or with bounds, {"m": (0.3, 0, 1)}; or names, ["m"], with guesses
+                 in p. A name that is none of the machine's may stand in `measured`: the offset of a sensor
     measured   : what the columns are: names, or expressions by name, {"angle": "theta + offset"}, also of
                  `eq.kane.udot`. All columns but "t" and inputs by default, by their own names
     initial    : names of initial values that are unknown, "q.theta" or "theta", of each experiment by itself; guesses
@@ -111,7 +113,7 @@ def fit(
         raise ValueError(f"loss is {loss!r:.40}. {closest(loss, _LOSSES)}")
     if not (is_number(confidence) and 0 < confidence < 1):
         raise ValueError(f"confidence is {confidence!r:.40}, expected a number between 0 and 1, such as 0.95.")
-    guesses, bounds = _guesses(parameters)
+    guesses, bounds = _guesses(parameters, p or {})
     extra = [name for name in guesses if _foreign(dynamics, name, measured)]
     shared = [name for name in guesses if name not in extra]
     for name in shared:
@@ -152,20 +154,30 @@ def fit(
         )  # fmt: skip
         x, evaluations = found.x, evaluations + found.nfev
         if not last:
-            sigma = np.where(np.isnan(known), _scale(problem.off(x), loss, len(names)), known)
+            used = leverages(problem.slopes(x, sigma), problem.places, len(columns))
+            sigma = np.where(np.isnan(known), _scale(problem.off(x), loss, used), known)
     result = doubtful(
         (problem.residuals(x, sigma), problem.slopes(x, sigma)), x, names, start=start, loss=loss,
         confidence=confidence,
-        columns=tuple(columns), sigma=sigma, given=not np.isnan(known).any(), evaluations=evaluations,
+        columns=tuple(columns), sigma=sigma, known=~np.isnan(known), places=problem.places, evaluations=evaluations,
         reason=str(found.message), finished=bool(found.success), model=dynamics.equations.model.name,
         bounded=(x <= low) | (x >= high) | (np.array(found.active_mask) != 0),
+        follow=_following(problem.off(x), [len(run.t) for run in runs], list(columns), spread, len(names)),
     )  # fmt: skip
     for said in result.notes:
         warn_caller(said, FitWarning)
     return result
 
 
-def _guesses(parameters: Any) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+def _guesses(parameters: Any, p: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    if isinstance(parameters, (str, list, tuple)) and parameters:
+        names, known = names_of(parameters, "parameters"), {str(name): value for name, value in p.items()}
+        if without := [name for name in names if name not in known]:
+            raise ValueError(
+                f"parameters: {without[0]!r} has no first guess. Give {{{without[0]!r}: 1.0}}, or p={{{without[0]!r}: "
+                "1.0}."
+            )
+        parameters = {name: known[name] for name in names}
     if not isinstance(parameters, Mapping) or not parameters:
         raise TypeError(
             f'parameters is {parameters!r:.60}, expected first guesses by name, such as {{"m": 0.3}}, or with bounds, '
@@ -203,9 +215,11 @@ def _foreign(dynamics: Dynamics, name: str, measured: Any) -> bool:
 
 def _columns(data: Any, i: int) -> dict[str, np.ndarray]:
     where = f"Experiment {i}"
+    if getattr(getattr(data, "index", None), "name", None) == "t" and "t" not in data:
+        data = data.reset_index()  # a DataFrame over t, as traj.to_pandas() gives
     try:
         found = {str(name): np.asarray(data[name], dtype=float) for name in data}
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, IndexError):
         raise TypeError(f'{where}: data is {data!r:.60}, expected columns by name: {{"t": ..., "x": ...}}.') from None
     if "t" not in found:
         raise KeyError(f'{where}: there is no column "t" of times, only {", ".join(map(repr, found))}.')
@@ -258,6 +272,27 @@ def _read(
     return _Run(t=data["t"], y=y, start=start, tau=tau, p=p, t0=t0, initial=initial)
 
 
+def _following(
+    off: np.ndarray, counts: Sequence[int], names: Sequence[str], spread: np.ndarray, unknowns: int
+) -> dict[str, float]:
+    """Columns whose residuals follow one another, with their correlation from sample to sample.
+
+    Noise that is independent has none, but for its deviation of 1 / sqrt(N).
+    """
+    found = {}
+    runs = np.split(off, np.cumsum(counts)[:-1])
+    for k, name in enumerate(names):
+        pairs = np.concatenate([np.column_stack([run[:-1, k], run[1:, k]]) for run in runs])
+        pairs = pairs[np.isfinite(pairs).all(axis=1)]
+        size = float((pairs**2).mean(axis=0).prod() ** 0.5) if len(pairs) else 0.0
+        if len(pairs) <= 4 * unknowns or not size > (_EXACT * spread[k]) ** 2:
+            continue
+        along = float((pairs[:, 0] * pairs[:, 1]).mean() / size)
+        if along > max(_FOLLOWS, 4 / np.sqrt(len(pairs))):
+            found[name] = along
+    return found
+
+
 def _noise(noise: Mapping[str, float] | None, columns: Mapping[str, Any]) -> np.ndarray:
     found = np.full(len(columns), np.nan)
     for name, value in (noise or {}).items():
@@ -269,12 +304,11 @@ def _noise(noise: Mapping[str, float] | None, columns: Mapping[str, Any]) -> np.
     return found
 
 
-def _scale(off: np.ndarray, loss: str, unknowns: int) -> np.ndarray:
-    """The noise of every column from its residuals; of robust losses from their median."""
+def _scale(off: np.ndarray, loss: str, used: np.ndarray) -> np.ndarray:
+    """The noise of each column from its residuals, some used up by unknowns; of robust losses from their median."""
     count = np.maximum(np.isfinite(off).sum(axis=0), 1)
     if loss == "linear":
-        share = max(1 - unknowns / count.sum(), 0.1)
-        found = np.sqrt(np.nansum(off**2, axis=0) / (count * share))
+        found = np.sqrt(np.nansum(off**2, axis=0) / np.maximum(count - used, 0.1 * count))
     else:
         found = 1.4826 * np.nanmedian(np.abs(off), axis=0)
     return np.where(found > 0, found, np.nanmax(np.append(np.abs(off).ravel(), 1e-12)) or 1.0)
@@ -311,6 +345,11 @@ class _Problem:
             self._seen["slopes"] = x.copy(), [self._slopes(i, run, x) for i, run in enumerate(self.runs)]
         parts = zip(self.runs, self._seen["slopes"][1], strict=True)
         return np.concatenate([(J / sigma[:, None])[np.isfinite(run.y)] for run, J in parts])
+
+    @property
+    def places(self) -> np.ndarray:
+        """The column of each residual, (N,)."""
+        return np.concatenate([np.nonzero(np.isfinite(run.y))[1] for run in self.runs])
 
     def off(self, x: np.ndarray) -> np.ndarray:
         """Residuals in the units of what was measured, (k, m)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 _NOTHING = 1e-9  # of the largest singular value: a direction of which the data say nothing
 _VAGUE = 1.0  # standard deviations of a parameter, of its value
+_BEYOND = 6.0  # deviations of the sum of squares that chance does not reach
 _SHOWN = 0.1  # of the largest part of a direction
 
 
@@ -102,24 +103,28 @@ class Fit:
 
 def doubtful(
     problem: tuple[np.ndarray, np.ndarray], x: np.ndarray, names: Sequence[str], *, start: Sequence[float], loss: str,
-    confidence: float, columns: Sequence[str], sigma: np.ndarray, given: bool, evaluations: int, reason: str,
-    finished: bool, model: str, bounded: np.ndarray,
+    confidence: float, columns: Sequence[str], sigma: np.ndarray, known: np.ndarray, places: np.ndarray,
+    evaluations: int, reason: str, finished: bool, model: str, bounded: np.ndarray, follow: Mapping[str, float],
 ) -> Fit:  # fmt: skip
     """Covariances and intervals from residuals and their derivatives, and what is doubtful.
+
+    known  : whether the noise of each column was given; places : the column of each residual
 
     Columns of J are scaled by the sizes of the parameters: so a direction is one of relative changes.
     """
     from scipy import stats
 
+    given = bool(known.all())
+
     r, J = problem
     n, N = len(x), len(r)
     size = np.maximum(np.abs(x), np.abs(np.array(start)))
     size = np.where(size > 0, size, 1.0)
-    _, s, Vt = np.linalg.svd(J * size, full_matrices=False) if n <= N else np.linalg.svd(J * size)
+    U, s, Vt = np.linalg.svd(J * size, full_matrices=False) if n <= N else np.linalg.svd(J * size)
     s = np.concatenate([s, np.zeros(n - len(s))])
     told = s > _NOTHING * s.max(initial=0)
     free = max(N - n, 1)
-    factor = _variance(r, loss, free) if not (given and loss == "linear") else 1.0
+    factor = _variance(r, loss, free, n) if not (given and loss == "linear") else 1.0
     root = size[:, None] * Vt[told].T / s[told]
     covariance = factor * root @ root.T
     unknown, lost = [], np.zeros(n, dtype=bool)
@@ -129,8 +134,15 @@ def doubtful(
         unknown.append({name: float(e) for name, e in zip(names, part, strict=True) if abs(e) > _SHOWN})
     covariance[lost] = covariance[:, lost] = np.nan
     covariance[lost, lost] = np.inf
-    quantile = stats.norm.ppf((1 + confidence) / 2) if given else stats.t.ppf((1 + confidence) / 2, free)
     deviation = np.sqrt(np.diag(covariance))
+    quantile = stats.norm.ppf((1 + confidence) / 2)
+    if not given:
+        left = np.bincount(places, minlength=len(known)) - leverages(J, places, len(known))
+        shares = ((root @ U[:, np.flatnonzero(told)].T) ** 2).T
+        by = np.zeros((len(known), n))
+        np.add.at(by, places, shares)
+        over = np.where(known, 0.0, 1 / np.maximum(left, 1))
+        quantile = stats.t.ppf((1 + confidence) / 2, _freedom(by, over))
     notes = [_said(each) for each in unknown]
     vague = [name for name, d, e in zip(names, deviation, size, strict=True) if np.isfinite(d) and d > _VAGUE * e]
     if vague:
@@ -138,6 +150,17 @@ def doubtful(
     at = [name for name, on in zip(names, bounded, strict=True) if on]
     if at:
         notes.append(f"At its bound: {', '.join(at)}. Intervals do not hold there; widen the bounds.")
+    for name, along in follow.items():
+        notes.append(
+            f"Residuals of {name} follow one another, with a correlation of {along:.2f} from sample to sample: the "
+            "machine lacks something, such as a force or a delay, and intervals are too narrow."
+        )
+    chi2, expected = float(r @ r) / free, 1 + _BEYOND * np.sqrt(2 / free)
+    if given and loss == "linear" and chi2 > expected:
+        notes.append(
+            f"Residuals are {np.sqrt(chi2):.3g} times as large as noise= says: the machine lacks something, or noise "
+            "is larger, and intervals are too narrow. Without noise= it is found from the residuals."
+        )
     if not finished:
         notes.append(f"The fit did not finish: {reason} Start nearer, or give most=.")
     return Fit(
@@ -148,6 +171,23 @@ def doubtful(
     )  # fmt: skip
 
 
+def leverages(J: np.ndarray, places: np.ndarray, columns: int) -> np.ndarray:
+    """How many unknowns each column of the data tells, (columns,): sums of what residuals weigh in their own fit."""
+    size = np.linalg.norm(J, axis=0)
+    U, s, _ = np.linalg.svd(J / np.where(size > 0, size, 1.0), full_matrices=False)
+    weights = (U[:, s > _NOTHING * s.max(initial=0)] ** 2).sum(axis=1)
+    return np.bincount(places, weights, minlength=columns)
+
+
+def _freedom(by: np.ndarray, over: np.ndarray) -> np.ndarray:
+    """Degrees of freedom of variances that are sums over columns, (columns, n), of which each has 1 / over.
+
+    Reference: [Satterthwaite, An approximate distribution of estimates of variance components, 1946].
+    """
+    spread = (by**2 * over[:, None]).sum(axis=0)
+    return np.where(spread > 0, by.sum(axis=0) ** 2 / np.where(spread > 0, spread, 1.0), np.inf)
+
+
 def _said(direction: dict[str, float]) -> str:
     if len(direction) == 1:
         return f"The data do not tell {next(iter(direction))}: nothing that was measured depends on it."
@@ -155,8 +195,13 @@ def _said(direction: dict[str, float]) -> str:
     return f"The data do not tell these apart: what was measured stays as it is where one changes {parts}."
 
 
-def _variance(r: np.ndarray, loss: str, free: int) -> float:
-    """What the inverse of J^T J is multiplied by: sum psi^2 / (N - n) / mean(psi')^2. Reference: [Huber, 7.6]."""
+def _variance(r: np.ndarray, loss: str, free: int, n: int) -> float:
+    """What the inverse of J^T J is multiplied by.
+
+    K^2 sum psi^2 / (N - n) / mean(psi')^2,  K = 1 + n/N var(psi') / mean(psi')^2
+
+    Reference: [Huber, Robust Statistics, 7.6]; without K deviations are too small where data are few.
+    """
     z = r * r
     slopes: Any = {
         "linear": lambda: (np.ones_like(z), np.zeros_like(z)),
@@ -167,4 +212,5 @@ def _variance(r: np.ndarray, loss: str, free: int) -> float:
     }  # fmt: skip
     first, second = slopes[loss]()
     psi, dpsi = first * r, first + 2 * second * z
-    return float(psi @ psi / free / dpsi.mean() ** 2)
+    K = 1 + n / len(r) * dpsi.var() / dpsi.mean() ** 2
+    return float(K**2 * (psi @ psi) / free / dpsi.mean() ** 2)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +121,31 @@ def _plain(part: Any) -> str:
         return "{" + ",".join(f"{_plain(k)}:{_plain(v)}" for k, v in part.items()) + "}"
     if isinstance(part, (list, tuple)):
         return "[" + ",".join(map(_plain, part)) + "]"
+    if isinstance(part, (set, frozenset)):
+        return "{" + ",".join(sorted(map(_plain, part))) + "}"
     if isinstance(part, Expr):
         return f"expression {part}"
     if code := getattr(part, "__code__", None):
-        inner = [c.co_code.hex() if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
-        held = [cell.cell_contents for cell in part.__closure__ or ()]
-        kept = [
-            e if isinstance(e, (int, float, str, list, tuple, dict, np.ndarray)) else type(e).__name__ for e in held
-        ]
-        return f"function {code.co_code.hex()} {inner} {code.co_names} {_plain(kept)} {_plain(part.__defaults__ or ())}"
+        inner = [c.co_code.hex() if hasattr(c, "co_code") else _plain(c) for c in code.co_consts]
+        held = [_known(cell.cell_contents) for cell in part.__closure__ or ()]
+        held += [_held(part.__self__)] if hasattr(part, "__self__") else []
+        return f"function {code.co_code.hex()} {inner} {code.co_names} {_plain(held)} {_plain(part.__defaults__ or ())}"
     if fields := getattr(part, "__dataclass_fields__", None):
         return f"{type(part).__name__}{_plain({name: getattr(part, name) for name in fields})}"
+    if isinstance(part, partial):
+        return f"partial{_plain((part.func, part.args, part.keywords))}"
+    own = type(part).__mro__[:-1]
+    if not any("__repr__" in vars(each) for each in own):  # that of `object` has its address, which differs
+        called = [vars(each)["__call__"] for each in own if "__call__" in vars(each)]
+        return f"{type(part).__name__}{_held(part)}{_plain(called[:1])}"
     return repr(part)
+
+
+def _held(part: Any) -> str:
+    """What an object holds, by name."""
+    return _plain({name: _known(value) for name, value in getattr(part, "__dict__", {}).items()})
+
+
+def _known(value: Any) -> Any:
+    """Numbers, texts and their containers; of other things the type alone."""
+    return value if isinstance(value, (int, float, str, list, tuple, dict, np.ndarray)) else type(value).__name__

@@ -16,6 +16,8 @@ from polhode.model.expression import parse
 from polhode.trajectory import Trajectory
 from polhode.trajectory.quantities import Names, compiled
 
+from .moments import Moment, moment_of
+
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*\(")
 
 
@@ -29,17 +31,6 @@ def _integral(t: np.ndarray, x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _first(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The first time at which x is above 0, along a line between outputs; NaN where it never is."""
-    on = x > 0
-    k = np.argmax(on, axis=-1)
-    before = np.maximum(k - 1, 0)
-    a, b = (np.take_along_axis(x, i[..., None], axis=-1)[..., 0] for i in (before, k))
-    share = np.where(b > a, -a / np.where(b > a, b - a, 1), 1.0)
-    found = t[before] + np.clip(share, 0, 1) * (t[k] - t[before])
-    return np.where(on.any(axis=-1), found, np.nan)
-
-
 _REDUCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "final": lambda t, x: x[..., -1],
     "initial": lambda t, x: x[..., 0],
@@ -49,8 +40,8 @@ _REDUCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "mean": _mean,
     "rms": lambda t, x: np.sqrt(_mean(t, x * x)),
     "integral": _integral,
-    "time": _first,
 }
+_TIME = "time"
 ENDS = {"final"}  # what needs the end of a run alone
 
 
@@ -100,7 +91,7 @@ def _kept(name: str, given: Any) -> Kept:
     while match := _CALL.search(text, place):
         inside, end = _brackets(text, match.end(), given)
         kind = match.group(1)
-        if kind not in _REDUCTIONS or (kind in ("max", "min") and _commas(inside)):
+        if kind not in {*_REDUCTIONS, _TIME} or (kind in ("max", "min") and _commas(inside)):
             place = match.end()
             continue
         found.append(_Reduction(kind, inside))
@@ -110,7 +101,8 @@ def _kept(name: str, given: Any) -> Kept:
     if not found:
         raise fault(
             f"keep: {given!r:.60} says no moment of the run. Write "
-            f'{", ".join(f"{k}(...)" for k in _REDUCTIONS)}, as in "final({given})".'
+            f'{", ".join(f"{k}(...)" for k in (*_REDUCTIONS, _TIME))}, as in "final({given})", or give a function of a '
+            "trajectory."
         )
     return Kept(name, text, tuple(found))
 
@@ -139,20 +131,23 @@ class Reader:
     def __init__(self, kept: tuple[Kept, ...], example: Trajectory) -> None:
         self.kept = kept
         names, inner, outer = Names(example), list[Expr](), list[Expr]()
-        self.kinds: list[str] = []
+        self.reduced: list[tuple[str, int | Moment]] = []  # by which reduction, of which of the inner
         for one in kept:
             if one.function is not None:
                 continue
             places = {}
             for i, reduction in enumerate(one.reductions):
-                places[f"r{i}_"] = symbol(f"r{len(inner)}_")
-                inner.append(_inside(reduction, names, one.name))
-                self.kinds.append(reduction.kind)
+                places[f"r{i}_"] = symbol(f"r{len(self.reduced)}_")
+                timed, said = reduction.kind == _TIME, f"keep {one.name!r}"
+                e = parse(reduction.inside, names, said, condition=timed)
+                self.reduced.append((reduction.kind, moment_of(e, inner) if timed else len(inner)))
+                inner += [] if timed else [e]
             parameters = {name: e for name, e in names.items() if name.startswith("p.")}
             parameters |= {name: names[name] for name in example.dynamics.parameters}
             outer.append(parse(one.text, places | parameters, f"keep {one.name!r}"))
+        self.inner = len(inner)
         self.along = compiled(example, [vector(inner)]) if inner else None
-        reduced = vector([symbol(f"r{i}_") for i in range(len(inner))])
+        reduced = vector([symbol(f"r{i}_") for i in range(len(self.reduced))])
         p = vector([symbol(name) for name in example.dynamics.parameters])
         self.takes_p = bool(len(p) and free_symbols(outer) & {*p})
         folded = {str(s): e for s, e in example.dynamics.values.items()}
@@ -168,7 +163,13 @@ class Reader:
         values = {name: float(column[0]) for name, column in found.items()}
         for kept in self.kept:
             if kept.function is not None:
-                values[kept.name] = float(kept.function(traj))
+                value = kept.function(traj)
+                try:
+                    values[kept.name] = float(value)
+                except (TypeError, ValueError):
+                    raise TypeError(
+                        f"keep: {kept.name!r} gave {value!r:.60}, expected a number. End it with return and one number."
+                    ) from None
         return {kept.name: values[kept.name] for kept in self.kept}
 
     def many(
@@ -181,8 +182,10 @@ class Reader:
         count, k = q.shape[:2]
         at = np.ascontiguousarray(np.broadcast_to(t, (count, k)))
         each = np.ascontiguousarray(np.broadcast_to(p[:, None], (count, k, p.shape[-1])))
-        x = np.broadcast_to(self.along(at, q, u, tau, z, each)[0], (count, k, len(self.kinds)))
-        reduced = np.stack([_REDUCTIONS[kind](t, x[..., i]) for i, kind in enumerate(self.kinds)], axis=-1)
+        x = np.broadcast_to(self.along(at, q, u, tau, z, each)[0], (count, k, self.inner))
+        reduced = np.stack(
+            [of.first(t, x) if isinstance(of, Moment) else _REDUCTIONS[kind](t, x[..., of])
+             for kind, of in self.reduced], axis=-1)  # fmt: skip
         found = self.outer(*([reduced, np.ascontiguousarray(p)] if self.takes_p else [reduced]))
         return dict(zip(texts, np.broadcast_to(found, (count, len(texts))).T, strict=True))
 
@@ -191,14 +194,3 @@ def _folded(e: Expr, values: Mapping[str, Expr]) -> Expr:
     from polhode.graph import substitute
 
     return substitute(e, {symbol(name): as_expr(value) for name, value in values.items()}) if values else e
-
-
-def _inside(reduction: _Reduction, names: Mapping[str, Expr], what: str) -> Expr:
-    """What is reduced; of a time, what is above 0 when the condition is true."""
-    said = f"keep {what!r}"
-    if reduction.kind != "time":
-        return parse(reduction.inside, names, said)
-    e = parse(reduction.inside, names, said, condition=True)
-    if e.op in ("lt", "le"):
-        return e.args[1] - e.args[0]
-    return e

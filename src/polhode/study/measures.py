@@ -24,9 +24,14 @@ from .names import GROUPS
 
 
 class Measure:
-    """Native code for expressions of t, q, u, z, udot, inputs, parameters and further names, and their derivatives."""
+    """Native code for expressions of t, q, u, z, udot, inputs, parameters and further names, and their derivatives.
 
-    def __init__(self, dynamics: Dynamics, what: Sequence[Expr | str], more: Sequence[str]) -> None:
+    laws : what controls are that follow a law, so that they change with the state
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, what: Sequence[Expr | str], more: Sequence[str], laws: Mapping[Expr, Expr]
+    ) -> None:
         eq = dynamics.equations
         inputs = vector([symbol(f"input {name}") for name in input_names(eq)])
         self.parts = {
@@ -40,6 +45,7 @@ class Measure:
         self.parts = {name: part for name, part in self.parts.items() if len(part)}
         self.dynamics, self.more = dynamics, tuple(more)
         meaning = dict(zip(eq.controls, inputs[len(eq.u) :], strict=True)) if len(eq.controls) else {}
+        meaning |= {c: law for c, law in laws.items() if c in meaning}
         known = {s for part in self.parts.values() for s in part} | {*dynamics.values}
         rows: list[Expr] = []
         for each in what:
@@ -99,17 +105,20 @@ def values_along(traj: Trajectory, what: Sequence[Expr | str], more: Mapping[str
 
     more : values of names that are no part of the machine, such as the offset of a sensor
     """
-    return _measure_of(traj.dynamics, tuple(what), tuple(more or ())).values(traj, more or {})
+    return _measure_of(traj.dynamics, tuple(what), tuple(more or ()), ()).values(traj, more or {})
 
 
 def slopes_along(
     found: Sensitivities, what: Sequence[Expr | str], more: Mapping[str, float] | None = None
 ) -> np.ndarray:
     """The derivatives of expressions along a motion, (k, m, np + extra), by what is asked and by `more`."""
-    return _measure_of(found.traj.dynamics, tuple(what), tuple(more or ())).slopes(found, more or {})
+    laws = tuple(found.laws.items())
+    return _measure_of(found.traj.dynamics, tuple(what), tuple(more or ()), laws).slopes(found, more or {})
 
 
 @lru_cache(maxsize=16)
-def _measure_of(dynamics: Dynamics, what: tuple[Expr | str, ...], more: tuple[str, ...]) -> Measure:
+def _measure_of(
+    dynamics: Dynamics, what: tuple[Expr | str, ...], more: tuple[str, ...], laws: tuple[tuple[Expr, Expr], ...]
+) -> Measure:
     """The measure of expressions, made once."""
-    return Measure(dynamics, what, more)
+    return Measure(dynamics, what, more, dict(laws))

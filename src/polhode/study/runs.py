@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.equations.inputs import input_names
 from polhode.graph import Expr
+from polhode.model.errors import listed
 from polhode.simulate import simulate_many
 from polhode.simulate.interrupt import shared_out
 from polhode.simulate.run import simulated_until
@@ -27,8 +29,27 @@ _PARTS = {"q": "q0", "u": "u0", "z": "z0", "p": "p"}
 _WELL = "Done."
 
 
+_ENOUGH = 16  # first runs that are refused for the same reason: so will the others
+
+
 class RefusedError(ValueError):
-    """All runs of a chunk are refused for the same reason."""
+    """All runs are refused for the same reason."""
+
+
+class Refusal:
+    """Watches the first runs of a study: where all of them are refused for one reason, it is that of the study."""
+
+    def __init__(self, free: bool, runs: int) -> None:
+        self._over, self._left, self._reasons = free, min(runs, _ENOUGH), set[str]()
+
+    def seen(self, columns: Columns) -> None:
+        if self._over:
+            return
+        self._reasons |= {str(said) for said in columns["outcome"]}
+        self._over = bool(np.isfinite(columns["t_end"]).any()) or len(self._reasons) > 1
+        self._left -= len(columns["outcome"])
+        if not self._over and self._left <= 0:
+            raise RefusedError(f"study: every run is refused. {self._reasons.pop()}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,11 +77,7 @@ class Plan:
                     return self._together(first, last)
                 except ValueError:
                     pass  # a row is refused: find it
-            found = self._collected(shared_out(self._one, range(first, last), self.threads))
-        refused = {str(said) for said in found["outcome"]}
-        if len(refused) == 1 and not found["finished"].any() and not np.isfinite(found["t_end"]).any():
-            raise RefusedError(f"study: every run is refused. {refused.pop()}")
-        return found
+            return self._collected(shared_out(self._one, range(first, last), self.threads))
 
     # one by one
 
@@ -75,11 +92,14 @@ class Plan:
         return given
 
     def _set(self, given: dict[str, Any], place: Place, value: Any) -> None:
-        eq = self.dynamics.equations
-        actuators = [a.name for a in eq.model.actuators]
+        eq, nu = self.dynamics.equations, len(self.dynamics.equations.u)
+        inputs = input_names(eq)
         if place.group == "tau":
-            key = "controls" if place.name in actuators else "tau"
-            names = actuators if key == "controls" else [str(s.value) for s in eq.u]
+            given_tau: Any = given.get("tau")
+            wide = not isinstance(given_tau, Mapping) and np.shape(given_tau) == (len(inputs),)
+            beside = wide or (isinstance(given_tau, Mapping) and place.name in given_tau)
+            key = "controls" if place.name in inputs[nu:] and not beside else "tau"
+            names = list(inputs[nu:] if key == "controls" else inputs if wide else inputs[:nu])
         else:
             key = _PARTS[place.group]
             names = list(self.dynamics.parameters) if key == "p" else [str(s.value) for s in getattr(eq, place.group)]
@@ -89,7 +109,9 @@ class Plan:
         elif callable(before) or hasattr(before, "function"):
             raise TypeError(f"run: {key} is a function, and over sets {place.name!r} of it. Give run= a function.")
         elif not isinstance(before, Mapping):
-            before = dict(zip(names, np.asarray(before, dtype=float).tolist(), strict=False))
+            if np.shape(before) != (len(names),):
+                raise ValueError(f"run: {key} has shape {np.shape(before)}, expected ({len(names)},): {listed(names)}.")
+            before = dict(zip(names, np.asarray(before, dtype=float).tolist(), strict=True))
         given[key] = {**before, place.name: value}
 
     def _one(self, i: int) -> tuple[dict[str, float], bool, str, float]:
@@ -162,7 +184,7 @@ class Plan:
             assert place is not None
             self._set(given, place, column)
         if isinstance(given.get("tau"), Mapping) and any(np.ndim(e) for e in given["tau"].values()):
-            given["tau"] = self._force_rows(given, last - first)
+            given |= self._force_rows(given, last - first)
         t0, t_end = given.get("t0", 0.0), given.pop("t_end")
         if not self._ends:
             given.setdefault("output", np.linspace(t0, t_end, 501))
@@ -185,12 +207,21 @@ class Plan:
             return columns
         return self._collected([self._of(traj) for traj in bundle])
 
-    def _force_rows(self, given: Mapping[str, Any], count: int) -> np.ndarray:
-        names = [str(s.value) for s in self.dynamics.equations.u]
-        found = np.zeros((count, len(names)))
+    def _force_rows(self, given: Mapping[str, Any], count: int) -> dict[str, Any]:
+        """Forces as rows, and the controls that were given beside them with the others."""
+        inputs, nu = input_names(self.dynamics.equations), len(self.dynamics.equations.u)
+        found, controls = np.zeros((count, nu)), {}
         for name, value in given["tau"].items():
-            found[:, names.index(str(name))] = value
-        return found
+            if str(name) in inputs[nu:]:
+                controls[str(name)] = value
+            else:
+                found[:, inputs.index(str(name))] = value
+        if not controls:
+            return {"tau": found}
+        others = given.get("controls")
+        if others is not None and (not isinstance(others, Mapping) or {*map(str, others)} & {*controls}):
+            raise ValueError("run: controls are given in tau and beside it, expected one of them by name.")
+        return {"tau": found, "controls": {**(others or {}), **controls}}
 
     def _reader(self, traj: Trajectory) -> Reader:
         if "reader" not in self.__dict__:

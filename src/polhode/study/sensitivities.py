@@ -20,7 +20,7 @@ from polhode.analyze.operating import Operating, read_point
 from polhode.analyze.turns import charts_of
 from polhode.equations import Dynamics
 from polhode.equations.tangent import Tangent, tangent_of
-from polhode.graph import diff, evaluate, substitute, symbol
+from polhode.graph import Expr, diff, evaluate, substitute, symbol
 from polhode.model.errors import closest, listed
 from polhode.simulate.run import simulated
 from polhode.trajectory import Trajectory
@@ -44,6 +44,7 @@ class Sensitivities:
     q    : (k, nq, np), d q/d p at the outputs; u : (k, nu, np), d u/d p; z : (k, nz, np)
     udot : (k, nu, np), derivatives of accelerations
     error : the largest change of a derivative when steps were last halved, of its size
+    laws : inputs that are expressions
     """
 
     traj: Trajectory
@@ -54,6 +55,7 @@ class Sensitivities:
     udot: np.ndarray
     accelerations: np.ndarray
     error: float
+    laws: Mapping[Expr, Expr]
 
     def __getitem__(self, name: str) -> np.ndarray:
         """The derivatives of one coordinate, speed or state, (k, np)."""
@@ -149,7 +151,7 @@ def sensitivities(
     nx = charts.T.shape[1]
     return Sensitivities(
         traj=traj, by=names, q=ends.T @ S[:, :nx], u=S[:, nx : nx + nu], z=S[:, nx + nu :], udot=dudot,
-        accelerations=ends.udot, error=error,
+        accelerations=ends.udot, error=error, laws=point.inputs.laws,
     )  # fmt: skip
 
 

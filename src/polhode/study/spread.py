@@ -12,9 +12,11 @@ from typing import Any
 from polhode.view import needed
 
 from .runs import Columns, Plan
+from .workers import Workers
 
 _TRIES = 3  # of a chunk, whose workers died
 _PATIENCE = 30.0  # s without any worker
+_KNOCK = 10.0  # s until a scheduler answers
 
 
 @lru_cache(maxsize=4)
@@ -31,22 +33,38 @@ def compute(data: bytes, first: int, last: int) -> Columns:
 def computed_by(
     client: Any, plan: Plan, spans: Mapping[int, tuple[int, int]], done: Callable[[int, Columns], None]
 ) -> None:
-    """Compute chunks by a client, or by a cluster on this computer, and hand on each as it is ready.
+    """Compute chunks by a scheduler, or by processes on this computer, and hand on each as it is ready.
+
+    client : a Client or the address of a scheduler; None for the Client in use, the address in dask's configuration,
+             or processes that start by themselves
 
     A chunk whose worker died is computed again; where that happens too often, or no worker is left, here.
     """
     distributed = needed("distributed", "dask", "A study by dask")
-    cloudpickle = needed("cloudpickle", "dask", "A study by dask")
-    own = None
+    data = needed("cloudpickle", "dask", "A study by dask").dumps(plan)
     if client is None:
-        own = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
-        client = distributed.Client(own)
-    try:
-        _spread(distributed, client, cloudpickle.dumps(plan), plan, spans, done)
-    finally:
-        if own is not None:
-            client.close()
-            own.close()
+        with suppress(ValueError):  # there is none in use
+            client = distributed.get_client()
+    if client is None:
+        client = needed("dask.config", "dask", "A study by dask").get("scheduler-address", None)
+    if client is None:
+        workers = Workers(distributed)
+        try:
+            _spread(distributed, workers.client, data, plan, spans, done, workers.mend)
+        finally:
+            workers.close()
+    elif isinstance(client, str):
+        try:
+            own = distributed.Client(client, set_as_default=False, timeout=_KNOCK)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"client: there is no scheduler at {client!r}, expected the address of one that runs, such as "
+                f'"tcp://10.0.0.1:8786", which `dask scheduler` prints. {error}'
+            ) from None
+        with own:
+            _spread(distributed, own, data, plan, spans, done)
+    else:
+        _spread(distributed, client, data, plan, spans, done)
 
 
 def _spread(
@@ -56,6 +74,7 @@ def _spread(
     plan: Plan,
     spans: Mapping[int, tuple[int, int]],
     done: Callable[[int, Columns], None],
+    mend: Callable[[], None] = lambda: None,
 ) -> None:
     tries = dict.fromkeys(spans, 0)
 
@@ -65,7 +84,8 @@ def _spread(
     waiting = {ask(k): k for k in spans}
     seen = time.monotonic()
     while waiting:
-        with suppress(TimeoutError, distributed.TimeoutError):
+        mend()
+        with suppress(TimeoutError, distributed.TimeoutError), client.as_current():
             distributed.wait(list(waiting), timeout=1, return_when="FIRST_COMPLETED")
         if client.scheduler_info()["workers"]:
             seen = time.monotonic()

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
-from polhode.simulate.asked import movable
+from polhode.model.errors import closest
+from polhode.simulate import simulate
+from polhode.simulate.asked import is_pair, movable
 from polhode.simulate.interrupt import stoppable
 from polhode.simulate.warning import SimulationWarning
 
@@ -20,10 +24,13 @@ from .design import grid, rows
 from .folder import Folder
 from .keep import keeps
 from .names import place_of
-from .runs import Columns, Plan
+from .runs import Columns, Plan, Refusal
 from .table import Table, joined
 
 _CHUNKS, _LEAST, _MOST = 50, 16, 1000  # chunks of a study, and runs in one
+_LAST = ("finished", "t_end", "outcome")
+_OFTEN = 2.0  # s: how often what is done of a chunk is kept
+_EACH = 4  # runs of a thread between, at least
 
 
 def study(
@@ -51,7 +58,9 @@ def study(
     out     : a folder in which chunks are kept as they are ready. The same call goes on where it was stopped
     chunk   : runs in a chunk
     threads : as many as there are processors, unless given
-    on      : "threads" here; or "dask": processes, by `client`, a dask.distributed Client, or on this computer
+    on      : "threads" here; or "dask": by the dask.distributed Client in use, by the scheduler of dask's
+              configuration, or by processes of this computer, which start by themselves
+    client  : a Client, or the address of a scheduler, "tcp://10.0.0.1:8786"
     progress : show a bar; by default on a terminal
 
     Columns are those of `over`, what is kept, "finished", "t_end" and "outcome", a sentence. A run that ended early or
@@ -60,6 +69,14 @@ def study(
     movable(dynamics, "study")
     if not callable(run) and not isinstance(run, Mapping):
         raise TypeError(f'run is {run!r:.60}, expected what simulate takes, {{"t_end": 5.0}}, or a function.')
+    options = [name for name in signature(simulate).parameters if name != "dynamics"]
+    for name in run if isinstance(run, Mapping) else ():
+        if name not in options:
+            raise TypeError(f"run: simulate takes no {name!r:.60}. {closest(str(name), options)}")
+    if isinstance(run, Mapping) and is_pair(run.get("q0")):
+        if run.get("u0") is not None:
+            raise TypeError("run: q0 is a pair of coordinates and speeds, and u0 is given too, expected speeds once.")
+        run = {**run, "q0": run["q0"][0], "u0": run["q0"][1]}
     table = grid(over) if isinstance(over, Mapping) and not isinstance(over, Table) else rows(over)
     places = {name: None if callable(run) else place_of(dynamics, name, "over") for name in table}
     targets = [place for place in places.values() if place is not None]
@@ -70,7 +87,7 @@ def study(
         raise ValueError(
             'keep is missing. Say what to keep of a run: keep="max(theta)", or a function of a trajectory.'
         )
-    taken = {*table, "finished", "t_end", "outcome"}
+    taken = {*table, *_LAST}
     if twice := [k.name for k in kept if k.name in taken]:
         raise ValueError(f"keep: {twice[0]!r} is also another column. Name it otherwise: keep={{...}}.")
     if on not in ("threads", "dask"):
@@ -81,16 +98,12 @@ def study(
     spread = on == "dask" or client is not None
     count = threads or (1 if spread else os.cpu_count() or 1)
     plan = Plan(dynamics=dynamics, over=table, places=places, run=run, kept=kept, threads=count)
-    usual = int(np.clip(table.rows // _CHUNKS, _LEAST, _MOST))
+    usual = int(np.clip(table.rows // _CHUNKS, 1 if spread else _LEAST, _MOST))
     folder = None if out is None else Folder(out, plan, chunk, usual)
     size = folder.chunk if folder else chunk or usual
     spans = [(first, min(first + size, table.rows)) for first in range(0, table.rows, size)]
     found = _computed(plan, spans, folder, spread, client, progress)
-    names = dict.fromkeys(name for columns in found for name in columns)
-    last = ("finished", "t_end", "outcome")
-    order = [name for name in names if name not in last] + list(last)
-    filled = [{n: c.get(n, np.full(len(c["finished"]), np.nan)) for n in order} for c in found]
-    result = Table({**table, **joined(filled)})
+    result = Table({**table, **joined(found, _LAST)})
     failed = np.flatnonzero(~result["finished"].astype(bool))
     if len(failed):
         said = f"{len(failed):,} of {table.rows:,} runs did not finish. Number {failed[0]}: "
@@ -103,37 +116,56 @@ def _computed(
 ) -> list[Columns]:
     """All chunks in order, those of the folder as they are."""
     found: dict[int, Columns] = {}
+    refusal = Refusal(callable(plan.run), plan.over.rows)
     with _watching(progress, plan.over.rows) as seen:
 
-        def done(k: int, columns: Columns, fresh: bool = True) -> None:
-            if fresh and folder is not None:
-                folder.write(k, columns)
-            found[k] = columns
-            seen(spans[k][1] - spans[k][0])
+        def done(k: int, columns: Columns) -> None:
+            """Keep the first runs of a chunk, which follow those that are there, in a file too."""
+            refusal.seen(columns)
+            found[k] = joined([found[k], columns], _LAST) if k in found else columns
+            if folder is not None:
+                folder.write(k, found[k])
+            seen(_count(columns))
 
-        todo = []
+        todo = {}
         for k, (first, last) in enumerate(spans):
             known = folder.read(k) if folder is not None else None
-            if known is not None and len(known.get("finished", ())) == last - first:
-                done(k, known, False)
-            else:
-                todo.append(k)
+            if known is not None and _count(known) <= last - first:
+                found[k] = known
+                seen(_count(known))
+            if (ready := first + _count(found.get(k))) < last:
+                todo[k] = (ready, last)
         if spread and todo:
             from .spread import computed_by
 
-            computed_by(client, plan, {k: spans[k] for k in todo}, done)
+            computed_by(client, plan, todo, done)
         else:
-            _here(plan, {k: spans[k] for k in todo}, done, folder is not None)
+            _here(plan, todo, done, folder is not None)
     return [found[k] for k in range(len(spans))]
 
 
+def _count(columns: Columns | None) -> int:
+    return len(columns.get("finished", ())) if columns else 0
+
+
 def _here(plan: Plan, spans: Mapping[int, tuple[int, int]], done: Callable[[int, Columns], None], kept: bool) -> None:
+    """Compute chunks one after the other; where they take long, in parts, so that little is lost with this process."""
+    least = _EACH * plan.threads
+    size = least if kept else _MOST
     with stoppable() as wish:
-        for k, span in spans.items():
-            columns = plan.compute(*span)
-            if wish.pressed:  # some of its runs ended then
-                raise KeyboardInterrupt("Stopped. The same call goes on from here." if kept else "Stopped.")
-            done(k, columns)
+        for k, (begin, last) in spans.items():
+            first = begin
+            while first < last:
+                end, begun = min(first + size, last), time.monotonic()
+                columns = plan.compute(first, end)
+                if wish.pressed:  # some of its runs ended then
+                    raise KeyboardInterrupt("Stopped. The same call goes on from here." if kept else "Stopped.")
+                done(k, columns)
+                if time.monotonic() - begun < _OFTEN / 2:
+                    size = min(2 * size, max(_MOST, last - first))
+                elif time.monotonic() - begun > 2 * _OFTEN:
+                    size = max(least, size // 2)
+                first = end
 
 
 @contextmanager

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polhode.model.errors import closest
-from polhode.view import needed
+from polhode.model.html import rows
+from polhode.view import needed, placed
 
 _SHOWN = 12  # rows in print
 
@@ -60,7 +60,7 @@ class Table(Mapping[str, np.ndarray]):
 
     def to_csv(self, path: Any) -> None:
         """Write CSV, numbers in full."""
-        with Path(path).open("w", newline="", encoding="utf-8") as file:
+        with placed(path).open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(self)
             writer.writerows(zip(*(column.tolist() for column in self.values()), strict=True))
@@ -88,10 +88,21 @@ class Table(Mapping[str, np.ndarray]):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its first rows."""
+        return rows(self, (map(_cell, self.row(k).values()) for k in range(self.rows)))
 
-def joined(tables: Sequence[Mapping[str, np.ndarray]]) -> Table:
-    """Tables of the same columns, one below the other."""
-    return Table({name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+
+def joined(tables: Sequence[Mapping[str, np.ndarray]], last: Sequence[str]) -> dict[str, np.ndarray]:
+    """Tables one below the other, with NaN in columns that one of them has not; the columns `last` come last."""
+    names = [name for name in dict.fromkeys(name for table in tables for name in table) if name not in last]
+    sizes = [len(table[last[0]]) for table in tables]
+    return {
+        name: np.concatenate(
+            [table.get(name, np.full(size, np.nan)) for table, size in zip(tables, sizes, strict=True)]
+        )
+        for name in (*names, *last)
+    }
 
 
 def _cell(value: Any) -> str:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from polhode.analyze.columns import asked
 from polhode.analyze.operating import Operating
 from polhode.analyze.turns import Charts
 from polhode.equations.tangent import Tangent
 from polhode.graph import Expr, evaluate
 
-_DEPENDENT = 1e-9  # of the largest singular value of J, with rows and speeds scaled
 _BLOCK = 200_000  # directions at states that are taken at once
 
 
@@ -55,7 +55,7 @@ def _along(at: Operating, tangent: Tangent, charts: Charts, t: np.ndarray, x: np
     here = replace(at.point, x=x, udot=np.zeros((N, nu)), lam=np.zeros((N, m)), tau=tau)
     # accelerations and reactions
     values, slopes = tangent.many(t, here, udot=np.eye(nu))
-    solve = _Solve(-slopes["R"], slopes["S"])
+    solve = _Solve(-slopes["R"], slopes["S"], *_measured(at, t, x))
     udot = solve(values["R"][..., None], values["S"][..., None])
     lam = solve.reactions(udot, values["R"][..., None])[..., 0]
     here = replace(here, udot=udot[..., 0], lam=lam)
@@ -81,6 +81,17 @@ def _along(at: Operating, tangent: Tangent, charts: Charts, t: np.ndarray, x: np
     return Along(T=T, udot=udot[..., 0], A=F[..., :n], B=F[..., n:], dudot=(dudot[..., :n], dudot[..., n:]))
 
 
+def _measured(at: Operating, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What rows of speeds are measured by, (N, m), what share of it counts, (m,), and how far speeds go, (N, nu)."""
+    rows, N = list(at.rows), len(t)
+    least = np.array(at.program.held.least)[: len(at.program.constraints)][rows]
+    if not rows:
+        return np.zeros((N, 0)), least, np.ones((N, 0))
+    _, _, E, reach = at.program.assembled(t[:, None], x, at.point.p, False)
+    size = np.sqrt(((E * reach[:, None]) ** 2).sum(axis=-1))[:, rows]
+    return np.where(size > 0, size, 1.0), least, reach
+
+
 def _turned(charts: Charts, q: np.ndarray, constant: bool = True) -> np.ndarray:
     """T at coordinates (N, nq); linear in quaternions, so at their rates, without what is constant, its rate."""
     found = np.zeros((len(q), *charts.T.shape))
@@ -100,27 +111,22 @@ def _turned(charts: Charts, q: np.ndarray, constant: bool = True) -> np.ndarray:
 class _Solve:
     """M a = R + J^T lam, J a + S = 0 at N states: a = H (-S) + G (G^T M G)^-1 G^T (R + M H S)."""
 
-    def __init__(self, M: np.ndarray, J: np.ndarray) -> None:
-        self.M, self.J = M, J
-        size = np.sqrt(np.abs(np.diagonal(M, axis1=1, axis2=2)))
+    def __init__(self, M: np.ndarray, J: np.ndarray, size: np.ndarray, least: np.ndarray, reach: np.ndarray) -> None:
+        """Take rows J, (N, m, nu), that are measured by `size` and count from the share `least` of it on, as `columns`
+        has them: so rows that repeat others to the digits of a file hold nothing more."""
+        self.M, self.G = M, None
         if not J.shape[1]:
-            self.G = None
             return
-        unit = np.where(size > 0, 1 / np.where(size > 0, size, 1), 1.0)  # speeds of equal kinetic energy
-        scaled = J * unit[:, None, :]
-        norm = np.linalg.norm(scaled, axis=2)
-        row = 1 / np.where(norm > 0, norm, 1)
-        U, s, Vt = np.linalg.svd(scaled * row[..., None], full_matrices=True)
-        ranks = (s > _DEPENDENT * s[:, :1]).sum(axis=1)
-        if (ranks != ranks[0]).any():
+        found = asked(J, size, least, reach)
+        if found is None:
             raise ValueError(
                 "sensitivities: the constraints change how many motions they leave along the way: a singular "
                 "position, beside which derivatives do not exist. End before it, or start elsewhere."
             )
-        r = int(ranks[0])
-        self.G = np.swapaxes(Vt[:, r:], 1, 2) * unit[..., None]
-        self.H = np.swapaxes(Vt[:, :r], 1, 2) * unit[..., None] / s[:, None, :r]
-        self.H = self.H @ np.swapaxes(U[..., :r], 1, 2) * row[:, None, :]
+        V, C = found
+        beside = np.linalg.svd(V, full_matrices=True)[2][:, V.shape[1] :]
+        self.G = np.swapaxes(beside, 1, 2) * reach[..., None]
+        self.H = np.swapaxes(V, 1, 2) * reach[..., None] @ C
 
     def __call__(self, R: np.ndarray, S: np.ndarray) -> np.ndarray:
         if self.G is None:

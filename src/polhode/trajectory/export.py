@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polhode.view import needed
+from polhode.view import needed, placed
 
 from . import events
 
@@ -62,7 +62,7 @@ def write_csv(traj: Trajectory, path: Any) -> None:
 
 
 def _write_csv(found: Mapping[str, np.ndarray], path: Any) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with open(placed(path), "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(found)
         writer.writerows(zip(*(values.tolist() for values in found.values()), strict=True))
@@ -70,7 +70,7 @@ def _write_csv(found: Mapping[str, np.ndarray], path: Any) -> None:
 
 def write_parquet(traj: Trajectory, path: Any) -> None:
     needed("pyarrow", "data", "Parquet")
-    frame(traj).to_parquet(path)
+    frame(traj).to_parquet(placed(path))
     if shown_modes(traj):
         traj.events.to_pandas().to_parquet(beside(path))
 
@@ -100,7 +100,7 @@ def write_hdf5(traj: Trajectory, path: Any) -> None:
     h5py = needed("h5py", "data", "HDF5")
     names = {"q": traj.coordinates, "u": traj.speeds, "z": traj.states, "tau": traj.inputs, "t": ("t",)}
     names |= {"residuals": traj.constraint_names, "reactions": traj.reaction_names}
-    with h5py.File(path, "w") as file:
+    with h5py.File(placed(path), "w") as file:
         for name, labels in names.items():
             values = getattr(traj, name)
             if values is not None:

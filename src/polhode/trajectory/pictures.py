@@ -211,7 +211,8 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
         return list(found.values())
     for name in names:
         if name not in found:
-            raise KeyError(f"There is nothing to plot called {name!r}. {closest(name, found)}")
+            file = f" The path of a figure ends in {', '.join(FIGURES)}." if Path(name).suffix else ""
+            raise KeyError(f"There is nothing to plot called {name!r}. {closest(name, found)}{file}")
     return [found[name] for name in dict.fromkeys(names)]
 
 
@@ -233,7 +234,9 @@ def named_and_path(names: Sequence[Any], path: Any) -> tuple[list[str] | None, A
 
 
 def phase(traj: Trajectory, x: str, y: str | None, path: Any) -> Any:
-    """Draw one quantity over another, with jumps dotted."""
+    """Draw one quantity over another, with jumps dotted; the path may be the last that is given, as for `plot`."""
+    if path is None and names_a_figure(y):
+        y, path = None, y
     across, up = (_quantity(traj, name) for name in (x, y or _rate_of(traj, x)))
     note = "" if traj.outcome.finished else str(traj.outcome)
     struck = [event.time for event in traj.events[1:] if event.impulses]

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polhode.compile import compile
+from polhode.equations.sensors import sensed as of_sensor
+from polhode.equations.sensors import still
 from polhode.graph import Expr, Matrix, as_matrix, free_symbols, substitute, symbol, vector
 from polhode.graph import evaluate as number
 from polhode.model import TIME
 from polhode.model.errors import closest, fault
 from polhode.model.expression import parse
+
+from .events import Named
 
 if TYPE_CHECKING:
     from polhode.equations import Dynamics
@@ -40,6 +44,21 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
 def run(traj: Trajectory, outputs: Sequence[Expr | Matrix], *at: np.ndarray) -> list[np.ndarray]:
     """Compile expressions and evaluate them at the outputs, or at given states: t, q, u, tau and z."""
     return compiled(traj, outputs)(*(at or (traj.t, traj.q, traj.u, traj.tau, traj.z)), traj.parameters)
+
+
+def sensed(traj: Trajectory) -> dict[str, np.ndarray]:
+    """What the sensors of the model show at the outputs, by name."""
+    eq = traj.dynamics.equations
+    parts: dict[str, Sequence[Matrix]] = {
+        s.name: still(eq, s) if s.kind == "accelerometer" else [of_sensor(eq, s)] for s in eq.model.sensors
+    }
+    flat = [m for each in parts.values() for m in each]
+    values = iter(run(traj, flat)) if flat else iter(())
+    found = {}
+    for name, each in parts.items():
+        first, *rows = (next(values) for _ in each)
+        found[name] = first + np.einsum("kij,kj->ki", rows[0], traj.accelerations) if rows else first
+    return Named({n: a[:, 0] if a.shape[1:] == (1,) else a for n, a in found.items()}, "sensor")
 
 
 def compiled(traj: Trajectory, outputs: Sequence[Expr | Matrix]) -> Callable[..., list[np.ndarray]]:

@@ -15,7 +15,7 @@ from polhode.equations.inputs import inputs
 from polhode.equations.program import program_of
 from polhode.graph import symbol
 from polhode.model.errors import closest, listed
-from polhode.view import Scene
+from polhode.view import Scene, placed
 
 from . import audit, export, pictures, quantities
 from .events import Events, Named, modes_at, places_at
@@ -270,9 +270,10 @@ class Trajectory:
     def _call(self, name: str, *args: np.ndarray, **given: Any) -> np.ndarray:
         """A call of the dynamics, with time, states and parameters where it takes them."""
         dyn = self.dynamics
+        driven = {key: given[key] for key in ("controls",) if key in given}
         extra = {"p": self.parameters, "t": self.t, "z": self.z} | given
         takes = dyn.parameters or dyn.timed or self.states
-        found: np.ndarray = getattr(dyn, name)(*args, **(extra if takes else {}))
+        found: np.ndarray = getattr(dyn, name)(*args, **(extra if takes else driven))
         return found
 
     def pose(self, marker: str) -> np.ndarray:
@@ -282,6 +283,11 @@ class Trajectory:
     def velocity(self, marker: str, axes: str = "world") -> np.ndarray:
         """Angular velocity and velocity of a marker or body, (k, 6)."""
         return quantities.run(self, [self.dynamics.equations.velocity(marker, axes)])[0]
+
+    @cached_property
+    def sensors(self) -> dict[str, np.ndarray]:
+        """What the sensors of the model show at the outputs, by name: (k,), (k, 3) or (k, 3, 3)."""
+        return quantities.sensed(self)
 
     # audits
 
@@ -358,7 +364,7 @@ class Trajectory:
         """Columns, units, parameters, events and outcome as one JSON object; also written where a path is given."""
         text = export.as_json(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            placed(path).write_text(text, encoding="utf-8")
         return text
 
     def to_hdf5(self, path: Any) -> None:

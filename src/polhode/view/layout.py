@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import Expr, Matrix, as_expr, zeros
+from polhode.graph import Expr, Matrix, zeros
 from polhode.model import WORLD, Contact, Joint, Latch, Loop, Model, Rolling, Rope, SpringDamper
 from polhode.model.algebra import twists
 from polhode.model.body import Body
@@ -258,7 +258,7 @@ class _Layout:
         for roll in (*rolls, *ground.contacts(self.model)):
             if roll.radius is not None:
                 body, X = self.frame(roll.wheel if isinstance(roll, Rolling) else roll.marker)
-                radius, disc = self.numbers([roll.radius or as_expr(0)])[0], roll.shape == "disc"
+                radius, disc = self.numbers([roll.radius])[0], roll.shape == "disc"
                 for n in [self.numbers(roll.axis)] if disc else np.eye(3):
                     self.add("wheel" if disc else "ring", body, X @ pose(np.zeros(3), aimed(n)), radius, 0)
                 if not disc:

@@ -15,6 +15,6 @@ def needed(module: str, extra: str, purpose: str) -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise  # it is there, and broken
         raise ModuleNotFoundError(
-            f"{purpose} needs {package}, which is not installed. Install it: pip install polhode[{extra}]",
+            f'{purpose} needs {package}, which is not installed. Install it: pip install "polhode[{extra}]"',
             name=package,
         ) from None

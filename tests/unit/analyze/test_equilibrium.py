@@ -48,6 +48,27 @@ def test_what_no_force_holds_is_said():
         ph.equilibrium(compiled(build), unknowns=["x", "tau.x_dot"])
 
 
+def test_what_is_told_of_none_is_the_best_that_constraints_allow():
+    """A disc that leans falls; it does not do so in the air."""
+    build = ph.Builder("disc", gravity=(0, 0, -9.81))
+    names = ("spin", "lean", "yaw", "z", "y", "x")
+    angles = ph.compound([*map(ph.revolute, "yxz"), *map(ph.prismatic, "zyx")], q=names)
+    build.body("disc", joint=angles, mass=1, inertia=(0.0225, 0.045, 0.0225))
+    build.rolling("disc", radius=0.3)
+    dyn = compiled(build)
+    with pytest.raises(ph.EquilibriumError) as error:
+        ph.equilibrium(dyn, {"lean": 0.3}, {"spin_dot": 0.0}, unknowns=["x"])
+    best = str(error.value).partition(" at best, ")[2].partition(". ")[0]
+    assert "'lean_dot' accelerates by" in best
+    assert "off" not in best
+    with pytest.raises(ph.EquilibriumError, match=r"height' is 0\.01339.* lean, z are given, and constraints tie them"):
+        ph.equilibrium(dyn, {"lean": 0.3, "z": 0.3}, {"spin_dot": 10.0}, unknowns=["yaw_dot"])
+    # what the message says to do
+    assert ph.equilibrium(dyn, {"lean": 0.3}, {"spin_dot": 10.0}, unknowns=["yaw_dot"])["z"] == pytest.approx(
+        0.3 * np.cos(0.3), rel=1e-12
+    )
+
+
 def test_a_coordinate_that_matters_cannot_move_steadily():
     with pytest.raises(ph.EquilibriumError, match="depend on theta"):
         ph.equilibrium(cart_pole(), {"theta": 0.3}, {"theta_dot": 1.0}, p={"L": 0.6}, unknowns=["x", "tau.x_dot"])
@@ -182,7 +203,7 @@ def test_the_torque_that_holds_a_slider_crank_is_the_slope_of_its_energy():
     alone = ph.equilibrium(dyn, {"a": -0.8, "x": 0.9}, unknowns=["tau.a_dot", "x"])
     assert set(alone.followed) == {"b"}
     assert alone["tau.a_dot"] == pytest.approx(slope, rel=1e-6)
-    with pytest.raises(ph.EquilibriumError, match=r"close\.x"):
+    with pytest.raises(ph.EquilibriumError, match=r"close\.x.* a, b, x are given, and constraints tie them: leave"):
         ph.equilibrium(dyn, q, unknowns=["tau.a_dot"])
 
 
@@ -288,6 +309,22 @@ def test_a_beam_sags_as_in_the_textbook():
     tip = dyn.pose("tip")(np.array(list(found.q.values())))
     sag = 0.94 * 9.81 * 0.8**4 / (8 * 32.0)
     assert np.asarray(tip)[2, 3] == pytest.approx(-sag, rel=2e-3)
+
+
+def test_a_disc_rolls_in_a_circle_on_one_compound_joint():
+    """Its joint names first what is next to the disc; moments about its centre balance as in the textbook."""
+    r, m = 0.5, 2.0
+    A, C, g = m * r**2 / 4, m * r**2 / 2, 9.81
+    build = ph.Builder("disc", gravity=(0, 0, -g))
+    joints = [*map(ph.revolute, "yxz"), *map(ph.prismatic, "zyx")]
+    build.body("disc", joint=ph.compound(joints, q=("spin", "lean", "yaw", "z", "y", "x")), mass=m, inertia=(A, C, A))
+    build.rolling("disc", radius=r, name="roll")
+    disc = ph.formulate(build.build()).compile()
+    found = ph.equilibrium(disc, {"lean": 0.3, "z": r * np.cos(0.3)}, {"yaw_dot": 2.0}, unknowns=["spin_dot"])
+    a, yaw = found["lean"], found["yaw_dot"]
+    along, up = found["spin_dot"] + yaw * np.sin(a), yaw * np.cos(a)  # of the disc, about its axle and across
+    turned = yaw * np.sin(a) * A * up - yaw * np.cos(a) * C * along
+    assert turned == pytest.approx(r * m * (yaw * along * r * np.cos(a) + g * np.sin(a)), rel=1e-12)
 
 
 def test_laws_are_handed_on_with_what_is_added_to_them():

@@ -248,6 +248,24 @@ def test_a_law_of_time_does_not_last():
     assert not ph.linearize(dyn, t=np.pi / 2).steady
 
 
+def test_a_rod_between_ball_joints_spins_freely():
+    """Crank, rod, rocker in space: two exact zeros, of the rod's spin, also where equilibria are found to rounding."""
+    build = ph.Builder("linkage in space")
+    arm = {"mass": 1, "inertia": (0.01, 0.01, 0.01)}
+    build.body("crank", joint=ph.revolute("z", name="a", damping=0.05), com=(0.1, 0, 0), **arm)
+    rod = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0.01, 0.08, 0.08)}
+    build.body("rod", parent="crank", at=(0.2, 0, 0), joint=ph.spherical(quaternion=True), **rod)
+    build.body("rocker", at=(1, 0.3, 0), joint=ph.revolute("x", name="c"), com=(0, 0.2, 0), **arm)
+    build.marker("end", body="rod", at=(1, 0, 0))
+    build.marker("pin", body="rocker", at=(0, 0.4, 0))
+    build.loop("end", "pin", "point", name="close")
+    dyn = ph.formulate(build.build()).compile()
+    held = ph.equilibrium(dyn, ph.assemble(dyn, {"a": 0.3}).q)
+    values = held.linear().modes().eigenvalues
+    assert values[:2].tolist() == [0, 0]
+    assert values[2] * values[3] < 0  # it stands, and falls
+
+
 def test_a_brake_that_holds_takes_a_speed():
     build = ph.Builder("pair", gravity=(0, -9.81, 0))
     build.body("a", joint=ph.revolute("z", name="a"), mass=1, com=(0, -0.5, 0))

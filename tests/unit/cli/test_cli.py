@@ -127,6 +127,19 @@ def test_eval_takes_names(pendulum):
     assert re.search(r"theta_dot .* -2.899", done.stdout)
 
 
+def test_eval_takes_the_state_as_other_commands_do():
+    one = run("eval", UR5, "--set", "q.elbow=1", "--set", "u.wrist_1_dot=2", "--json")
+    other = run("eval", UR5, "--q", "elbow=1", "--u", "wrist_1_dot=2", "--json")
+    assert json.loads(one.stdout) == json.loads(other.stdout)
+    assert "Did you mean 'q.elbow'" in run("eval", UR5, "--set", "q.elbw=1").stderr
+
+
+def test_an_integrator_is_no_method():
+    done = run("simulate", UR5, "--t", "1", "--method", "rk4")
+    assert "--method rk4: that is an integrator. Give simulate --integrator rk4." in done.stderr
+    assert done.returncode == 1
+
+
 def test_eval_knows_the_states(tmp_path):
     path = tmp_path / "servo.toml"
     path.write_text(

@@ -36,7 +36,7 @@ BAD = {
     "UTF-16": (URDF.encode("utf-16"), "not text"),
     "cut short": (URDF[:25].encode(), "line 1"),
     "an open comment": (b"<!-- " * 20_000, "line 1"),
-    "prose": (b"hello there", "not TOML"),
+    "prose": (b"hello there", "no XML"),
 }
 
 
@@ -68,3 +68,10 @@ def test_floating_is_for_urdf(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match="applies to URDF"):
             ph.load(path, floating=True)
+
+
+def test_a_robot_that_is_no_xml_is_said(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text("hello")
+    with pytest.raises(ph.ModelError, match=r"this is no XML: it begins with 'hello', expected <robot>"):
+        ph.load(path)

@@ -91,7 +91,13 @@ def test_collada_is_put_where_its_scene_has_it_in_metres_with_its_colours(tmp_pa
 
 def test_faces_with_many_corners_become_triangles(tmp_path):
     square = b"v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n"
-    assert read(tmp_path, "s.obj", square).triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
+    assert read(tmp_path, "s.obj", square).triangles.tolist() == [[0, 1, 3], [1, 2, 3]]
+    kite = b"v 0 0 0\nv 2 1 0\nv 2.2 2.2 0\nv 1 2 0\nf 1 2 3 4\n"  # along its shorter diagonal, from 2 to 4
+    assert read(tmp_path, "k.obj", kite).triangles.tolist() == [[0, 1, 3], [1, 2, 3]]
+    arrow = b"v 5 1 3\nv 7 1 3\nv 7 1 5\nv 6 1 3.2\nv 5 1 5\nf 1 2 3 4 5\n"  # no triangle beyond its notch
+    corners = read(tmp_path, "a.obj", arrow).corners
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+    assert areas.sum() == pytest.approx(4 - 1.8)
 
 
 def test_obj_has_the_colours_of_its_materials(tmp_path):

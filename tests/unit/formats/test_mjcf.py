@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+import polhode as ph
 from polhode.formats.mjcf import read_mjcf
 from polhode.graph import evaluate, symbols
 from polhode.model import ModelError
@@ -279,15 +280,15 @@ def test_equalities_that_do_not_act_are_noted():
 
 def test_what_is_not_read_is_noted_once_per_kind():
     rest = (
-        '<actuator><plugin joint="j"/><plugin joint="j"/></actuator><sensor><clock/></sensor>'
+        '<actuator><plugin joint="j"/><plugin joint="j"/></actuator><sensor><touch/></sensor>'
         '<deformable><skin/><skin/></deformable><equality><flex flex="c"/></equality>'
     )
     model = read_mjcf(model_of(body(HINGE), after=rest))
     assert model.report().findings == (
-        "<sensor> is not read.",
         "<deformable> is not read (2 of them).",
         "<equality> <flex> is not read.",
         "<actuator> <plugin> is not read (2 of them).",
+        "<sensor> <touch> is not read.",
     )
 
 
@@ -324,6 +325,46 @@ def test_an_include_that_cannot_be_is_a_fault(tmp_path, name, words):
     (folder / "bytes.xml").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ModelError, match=words):
         read_mjcf(model_of(f'<include file="{name}"/>'), folder=folder)
+
+
+def test_a_file_that_is_loaded_may_include_what_lies_beside_its_folder(tmp_path):
+    """As MuJoCo has it; but only MJCF, and by a path that does not begin at the root."""
+    for name in ("parts", "robots"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "parts" / "arm.xml").write_text(f'<mujocoinclude>{body(HINGE)}<include file="b.xml"/></mujocoinclude>')
+    (tmp_path / "parts" / "b.xml").write_text(f"<mujoco>{body('', 'b')}</mujoco>")
+    (tmp_path / "parts" / "other.xml").write_text("<secret>7</secret>")
+    path = tmp_path / "robots" / "robot.xml"
+    path.write_text(model_of('<include file="../parts/arm.xml"/>'))
+    assert ph.load(path).frames == ("a", "b")
+    for name, words in (
+        ("../parts/other.xml", "root element is <secret>, expected <mujoco>"),
+        ("../parts/none.xml", "there is no such file"),
+        (str(tmp_path / "parts" / "arm.xml"), "is an absolute path"),
+    ):
+        path.write_text(model_of(f'<include file="{name}"/>'))
+        with pytest.raises(ModelError, match=words):
+            ph.load(path)
+
+
+def test_what_the_parser_of_mujoco_takes_is_taken():
+    """A comment with -- in it, and attributes that touch; lines are counted as they are in the file."""
+    text = model_of(f"<!-- a -- b\n --->{body(HINGE.replace('name=', f'type={chr(34)}hinge{chr(34)}name='))}")
+    assert read_mjcf(text).coordinates == ("j",)
+    assert read_mjcf(text.replace('"', "'")).coordinates == ("j",)
+    with pytest.raises(ModelError, match="line 2"):
+        read_mjcf(text.replace("hinge", "hinj").replace("<joint", "<joint axs='1'"))
+    with pytest.raises(ModelError, match="line 1, column"):  # where it is wrong before and after
+        read_mjcf(text.replace("</worldbody>", ""))
+
+
+def test_a_welded_body_may_have_the_name_of_a_joint():
+    free, welded = body('<freejoint name="stand"/>', "b"), body("", "stand")
+    model = read(welded + free)
+    assert model.coordinates[-1] == "stand_z"
+    assert model.keyframe("file").start()["q0"]["stand_qw"] == 1
+    assert model.poses["file"].shape == (model.nq,)
+    assert model.poses["file"][model.coordinates.index("stand_qw")] == 1
 
 
 FAULTS = {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.formats.meshes import read_mesh
 from polhode.formats.mjcf import read_mjcf
 from polhode.model import ModelError
 from tests.robots import mjcfs
@@ -66,6 +67,60 @@ def test_rules_differ_for_what_is_not_convex():
     assert masses["exact"] == pytest.approx(1000 * (6 - 2) * 1.5 + 1000 * 4 / 3 * np.pi * 1e-3)
 
 
+PRISM = np.array([(0, 0), (3, 0.4), (2.5, 2), (1.2, 0.9), (0.3, 1.8)])  # with a notch
+TWISTED = np.concatenate([np.c_[PRISM, 0.1 * PRISM[:, 0] * PRISM[:, 1]], np.c_[PRISM, np.full(5, 1.5)]]) - [
+    1.3,
+    0.6,
+    -2,
+]
+WALLS = [[k, (k + 1) % 5, (k + 1) % 5 + 5, k + 5] for k in range(5)]  # none of them flat
+
+
+@pytest.mark.parametrize("rule", ["legacy", "exact", "shell"])
+def test_faces_with_many_corners_are_cut_as_in_mujoco(rule, tmp_path):
+    faces = [[4, 3, 2, 1, 0], [5, 6, 7, 8, 9], *WALLS]
+    rows = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in TWISTED] + [
+        "f " + " ".join(str(k + 1) for k in face) for face in faces
+    ]
+    (tmp_path / "m.obj").write_text("\n".join(rows))
+    (tmp_path / "m.xml").write_text(model_of(f'file="m.obj" inertia="{rule}"', 'type="mesh"'))
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    agree(of_ours(ph.load(tmp_path / "m.xml").body("b")), of_theirs(theirs, 1), 1e-6)
+
+
+@pytest.mark.parametrize("rule", ["legacy", "shell"])
+def test_of_a_file_with_objects_the_first_one_counts_and_holes_stay(rule, tmp_path):
+    """As in MuJoCo, where the inertia would not agree otherwise; a picture has all of it."""
+    rows, n = [], 0
+    for k in range(2):
+        moved = TWISTED * (1 + k) + [4, 1, 2]  # where its loader leaves a face with a notch out
+        rows += [f"{'og'[k]} part{k}", *(f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in moved)]
+        rows += ["f " + " ".join(str(n + j + 1) for j in face) for face in ([4, 3, 2, 1, 0], [5, 6, 7, 8, 9], *WALLS)]
+        n += len(moved)
+    (tmp_path / "m.obj").write_text("\n".join(rows))
+    (tmp_path / "m.xml").write_text(model_of(f'file="m.obj" inertia="{rule}"', 'type="mesh"'))
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    agree(of_ours(ph.load(tmp_path / "m.xml").body("b")), of_theirs(theirs, 1), 1e-6)
+    first, whole = (read_mesh(tmp_path / "m.obj", part) for part in (True, False))
+    assert len(first.triangles) < len(whole.triangles) / 2 == 3 + 3 + 10
+
+
+@pytest.mark.parametrize("meshdir", ["", 'meshdir="shapes"'])
+@pytest.mark.parametrize("place", ["m.obj", "shapes/m.obj", "parts/m.obj", "parts/shapes/m.obj"])
+def test_meshes_of_an_included_file_lie_beside_the_model_or_that_file(meshdir, place, tmp_path):
+    """Two files at most are there, of different size: MuJoCo says which one counts, or that there is none."""
+    main = tmp_path / "robot"
+    for k, where in enumerate((place, "parts/m.obj"), 2):
+        (main / where).parent.mkdir(parents=True, exist_ok=True)
+        rows = "".join(f"v {k * x} {k * y} {k * z}\n" for x, y, z in np.vstack([np.zeros(3), np.eye(3)]))
+        (main / where).write_text(rows + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (main / "parts" / "asset.xml").write_text('<mujoco><asset><mesh name="m" file="m.obj"/></asset></mujoco>')
+    whole = model_of("", 'type="mesh"', meshdir).replace('<mesh name="m" />', "")
+    (main / "m.xml").write_text(whole.replace("<asset>", '<include file="parts/asset.xml"/><asset>'))
+    theirs = mujoco.MjModel.from_xml_path(str(main / "m.xml"))
+    agree(of_ours(ph.load(main / "m.xml").body("b")), of_theirs(theirs, 1), 1e-7)
+
+
 def test_points_alone_are_their_hull():
     points = INLINE.split("face=", maxsplit=1)[0]
     compare(model_of(f"{points} {MOVED}", f'type="mesh" {PLACED}'))
@@ -84,8 +139,6 @@ def test_a_file_with_meshes_weighs_what_it_does_in_mujoco(name):
         theirs = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as refusal:
         pytest.skip(f"MuJoCo does not load it: {str(refusal).splitlines()[0][:90]}")
-    if "colour_objects" in name:
-        pytest.skip("it limits free joints, which is refused")
     ours = {body.name: body for body in ph.load(path).bodies}
     for k in range(1, theirs.nbody):
         body = ours.get(theirs.body(k).name)

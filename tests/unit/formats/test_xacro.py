@@ -41,7 +41,7 @@ def test_without_the_package_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     path = tmp_path / "robot.xacro"
     path.write_text("<robot/>")
     monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(ph.ModelError, match=r"pip install polhode\[xacro\]"):
+    with pytest.raises(ph.ModelError, match=r"pip install \"polhode\[xacro\]\""):
         ph.load(path)
 
 

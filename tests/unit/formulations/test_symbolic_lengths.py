@@ -51,7 +51,8 @@ def test_it_costs_little_more_than_a_number():
 
 
 def test_latex_has_no_line_that_is_zero():
-    assert "&= 0" not in arm(L, "poincare", modes=1).latex()
+    lines = arm(L, "poincare", modes=1).latex().replace("\\\\", "").splitlines()
+    assert not any(line.rstrip().endswith("&= 0") for line in lines)
 
 
 def test_numbers_are_those_of_the_symbols():

@@ -219,3 +219,30 @@ def test_contacts_are_made_ready_while_it_runs(balls, tmp_path):
     assert states[-1].u.tolist() == machine.state.u.tolist()
     with pytest.raises(KeyError, match="no constraint 'ground900'"):
         machine.make_ready(["ground900"])
+
+
+def test_a_machine_that_gets_more_code_while_it_is_looked_ahead_of(balls, monkeypatch):
+    """What bounces is then left to the next look; a thread that looks goes on."""
+    machine = realtime(balls, [0.03] + [1e4] * 11)
+    sight = Foresight(machine, horizon=0.1)
+    sight.look()  # has the code of the first ball
+    there = sight._copy._go
+    readied = []
+
+    def meanwhile(ticks):
+        there(ticks)
+        if not readied:
+            readied.append("ground5")
+            machine.make_ready(readied)
+
+    monkeypatch.setattr(sight._copy, "_go", meanwhile)
+    sight.look()
+    assert any(e.kind == "bounces" and e.name == "ground0" for e in sight.look())
+    monkeypatch.setattr(sight._copy, "ahead", lambda ticks: 1 / 0)
+    sight.every = 1e-3
+    with sight:
+        deadline = time.monotonic() + 30
+        while not sight.failure and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert sight._thread.is_alive()
+    assert "ZeroDivisionError" in sight.failure

@@ -24,6 +24,10 @@ def test_the_page_is_brief(browser):
         page.goto(server.url)
         wait(page, "document.querySelector('#modes b')?.textContent === '8 engaged'")
         assert "number 7 engaged" in page.locator("#modes b").get_attribute("title")
+        assert page.locator("#modes g.now text").text_content() == "all"  # no row of letters that is cut
+        page.get_by_role("switch").nth(3).click()
+        wait(page, "[...document.querySelectorAll('#modes text')].some(e => e.textContent === 'all but D')")
+        assert "H brake with" in page.locator("#modes .graph small").inner_text()
         label = page.get_by_text("number 3", exact=False).first
         assert label.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut
         wait(page, "document.querySelector('#energies').innerText.includes('potential 7.848e12 J')")

@@ -43,7 +43,7 @@ def test_the_wrench_is_that_of_the_law_and_acts_through_the_jacobian(limits):
     turn = (Rotation.from_quat([x, y, z, w]) * Rotation.from_matrix(X[:3, :3]).inv()).as_rotvec()
     theta = np.linalg.norm(turn)
     e, d = 2 * np.sin(theta / 2) * turn / theta, np.array(at.position) - X[:3, 3]
-    assert stretch == pytest.approx([*e, *d], abs=1e-12)
+    assert stretch == pytest.approx([*e, *d, np.cos(theta / 2) ** 2], abs=1e-12)
     torque, force = 5.0 * e + 0.2 * (at.twist[:3] - V[:3]), 400 * d + 3.0 * (at.twist[3:] - V[3:])
     if limits:
         assert np.linalg.norm(torque) > 1.5
@@ -69,10 +69,30 @@ def test_without_a_grip_there_is_no_force():
 @pytest.mark.parametrize("theta", [0.2, 1.5, 3.0])
 def test_the_store_is_the_work_of_the_springs(far, theta):
     held = coupler(arm(), "grip", **LAW, most_force=60.0, most_torque=4.0)
-    stretch = np.array([0, 2 * np.sin(theta / 2), 0, far, 0, 0])
+    stretch = np.array([0, 2 * np.sin(theta / 2), 0, far, 0, 0, np.cos(theta / 2) ** 2])
     work = quad(lambda s: min(400 * s, 60), 0, far, points=[0.15])[0]
     work += quad(lambda s: min(2 * 5 * np.sin(s / 2), 4), 0, theta, points=[2 * np.arcsin(0.4)])[0]
     assert held.stored(stretch) == pytest.approx(work, rel=1e-9)
+
+
+@pytest.mark.parametrize("limit", [np.inf, 9.9999, 4.0, 0.05])
+def test_the_store_is_the_work_of_the_torque_up_to_half_a_turn(limit):
+    """Where the torque falls to 0, so that it has a value there, the spring is not slack."""
+    build = ph.Builder("wheel")
+    build.body("wheel", joint=ph.revolute("z", name="a"), mass=1, inertia=(1, 1, 1))
+    held = coupler(build.build(), "wheel", stiffness=1, damping=0, turning_stiffness=5.0, most_torque=limit)
+    felt = held.felt(ph.formulate(held.model).compile())
+
+    def turned(theta):
+        at = Sample(rotation=(np.cos(theta / 2), 0, 0, np.sin(theta / 2)))
+        wrench, stretch = felt([0.0], [0.0], held.inputs(at))
+        return wrench[2], held.stored(stretch)
+
+    thetas = np.concatenate([np.linspace(0, 3.1, 800), np.linspace(3.1, np.pi, 800)])
+    torques, stores = np.array([turned(theta) for theta in thetas]).T
+    work = np.concatenate([[0], np.cumsum(np.diff(thetas) * (torques[1:] + torques[:-1]) / 2)])
+    assert stores == pytest.approx(work, rel=1e-3, abs=1e-4)
+    assert stores[-1] > 0.9 * stores.max() > 0.1
 
 
 @pytest.mark.parametrize("constrained", [False, True], ids=["free", "with rows"])

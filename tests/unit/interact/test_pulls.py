@@ -126,7 +126,7 @@ def test_a_state_of_which_nothing_can_be_said_is_let_go(rt, monkeypatch):
     table = Table(rt)
     table.do("guest", Message(action="grab", frame=1, point=(0, 0, -1)))
 
-    def fails(self, state):
+    def fails(self, state, lasts):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
     monkeypatch.setattr("polhode.interact.hand.Hand.forces", fails)
@@ -155,3 +155,86 @@ def test_a_device_and_a_page_pull_at_the_same_time(tmp_path):
     table.leave("guest")
     assert rt.tau[: len(rt.state.u)].tolist() == [0.0, 0.0]
     assert rt.tau[-1] > 0  # the device holds on
+
+
+def test_a_pull_that_is_not_renewed_ends_in_the_loop(rt):
+    """Python hangs, with a slider set and a body pulled: 20 ms later the slider acts alone, as if it was let go."""
+    table = Table(rt)
+    table.do("guest", Message(action="input", name="elbow_dot", value=2.0))
+    table.do("guest", Message(action="grab", frame=2, point=(0, 0, -0.8)))
+    table.do("guest", Message(action="drag", point=(0.8, 0, -1.4)))
+    table.push()
+    pulled = rt.tau
+    rt.step(100)
+    assert rt.stale == 1
+    other = ph.realtime(rt.dynamics)
+    other.tau = pulled
+    other.step(20)
+    assert np.abs(other.state.u).max() > 0.1
+    other.tau = [0.0, 2.0]
+    other.step(80)
+    np.testing.assert_array_equal(rt.state.q, other.state.q)
+    np.testing.assert_array_equal(ph.replay(rt.dynamics, rt.session)[-1].q, rt.state.q)
+    table.push()  # it comes by again, and pulls again
+    rt.step()
+    assert rt.stale == 1
+    table.do("guest", Message(action="drop"))
+    rt.step(100)
+    assert rt.stale == 1  # what sliders set stays
+    np.testing.assert_array_equal(rt.tau, [0.0, 2.0])
+
+
+def test_a_pull_that_does_not_change_goes_on(rt):
+    table = Table(rt)
+    table.do("guest", Message(action="grab", frame=2, point=(0, 0, -0.8)))  # it hangs straight down, and stays
+    for _ in range(30):
+        table.push()
+        rt.step(4)
+    assert rt.stale == 0
+
+
+def test_a_watchdog_of_the_machine_s_own_counts_before_that_of_a_hand(rt):
+    rt.watchdog(0.1)
+    table = Table(rt)
+    table.do("guest", Message(action="grab", frame=2, point=(0, 0, -0.8)))
+    table.do("guest", Message(action="drag", point=(0.8, 0, -1.4)))
+    table.push()
+    rt.step(99)
+    assert rt.stale == 0
+    rt.step(2)
+    assert rt.stale == 1
+    table.do("guest", Message(action="drop"))
+    rt.tau = [1.0, 1.0]
+    rt.step(99)
+    assert rt.stale == 1
+    rt.step(2)
+    assert rt.stale == 2
+
+
+@pytest.mark.parametrize("every", [1, 4, 50, 250])
+def test_a_hand_makes_no_energy_however_rarely_python_comes_by(every):
+    """An arm without friction is pulled near its axis, where a point weighs tons: it never has more than springs give.
+
+    The spring is at most that of the whole mass; it was given 0.4 m once, and carries the fall besides.
+    """
+    build = ph.Builder("arm", gravity=(0, 0, -9.81))
+    build.body("turret", joint=ph.revolute("z", name="pan"), mass=4, com=(0, 0, 0.1), inertia=(0.02, 0.02, 0.02))
+    build.body("upper", parent="turret", at=(0, 0.1, 0.2), joint=ph.revolute("y", name="lift"), mass=8,
+               com=(0.2, 0, 0), inertia=(0.01, 0.2, 0.2))  # fmt: skip
+    build.body("fore", parent="upper", at=(0.4, 0, 0), joint=ph.revolute("y", name="elbow"), mass=3, com=(0.2, 0, 0),
+               inertia=(0.01, 0.1, 0.1))  # fmt: skip
+    rt = realtime(ph.formulate(build.build()).compile(), {"elbow": 0.5})
+    table, point = Table(rt), (0.0, 0.0, 0.05)
+    table.do("guest", Message(action="grab", frame=2, point=point))
+    start = table.hands["guest", 0].target
+    table.do("guest", Message(action="drag", point=tuple(start + [0.3, 0.2, 0.15])))
+    has, weight = [], table.picture.energy(rt.state)[1]
+    for k in range(1500):
+        if k % every == 0:
+            table.push()
+        rt.step()
+        has.append(sum(table.picture.energy(rt.state)) - weight)
+    spring = 0.5 * 15 * 400 * (0.3**2 + 0.2**2 + 0.15**2)
+    assert max(has) < spring
+    assert max(has) > 1
+    assert np.linalg.norm(table.hands["guest", 0].force) < 15 * 400 * 1.5

@@ -242,3 +242,52 @@ def test_a_picture_has_arrows_for_those_who_asked():
     assert table.beside("a") == b""
     with pytest.raises(KeyError, match="Did you mean"):
         table.do("a", read('{"do": "show", "names": ["froces"]}'))
+
+
+@pytest.mark.parametrize("how", ["x > 0.02", "t > 0.0082", "command"])
+@pytest.mark.parametrize("method", ["rk4", "midpoint"])
+def test_what_a_switch_engages_shows_its_impulse_also_within_a_step(method, how):
+    """And what is commanded beside such a switch: all that takes its way through Python."""
+    build = ph.Builder("sledge", gravity=(0, 0, 0))
+    build.body("sledge", joint=ph.prismatic("x", name="x"), mass=2.0)
+    build.lock("x", name="lock", active=False)
+    build.switch(when="x > 100" if how == "command" else how, engage="lock")
+    table = table_of(build, None, [3.0], method=method)
+    assert "lock" not in after(table, 5)
+    if how == "command":
+        table.loop.engage("lock")
+    np.testing.assert_allclose(after(table, 10)["lock"].force * 0.01, [-2.0 * 3.0, 0, 0], rtol=1e-9)
+    assert "lock" not in after(table, 10)
+
+
+def test_arrows_are_where_parameters_that_were_changed_have_them():
+    """The rod of a pendulum whose tip was moved along it: its force goes through both ends."""
+    build = ph.Builder("bar", gravity=(0, 0, -G))
+    L, d = ph.symbols("L d")
+    build.body("bar", joint=ph.revolute("y", name="a"), mass=1.0, com=(0.1, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    build.marker("tip", body="bar", at=(0, 0, -L))
+    build.marker("pin", body="world", at=(1, 0, -1))
+    build.loop("pin", "tip", "distance", length=d, name="rod")
+    dyn = ph.formulate(build.build()).compile()
+    table = Table(realtime(dyn, [0.0], p={"L": 1.0, "d": 1.0}))
+    after(table, 5)
+    table.loop.p = {"L": 0.8, "d": 1.1}
+    after(table, 5)
+    arrow = after(table, 1)["rod"]
+    assert not table.loop.failure
+    tip = dyn.pose("tip")(table.loop.state.q, p=table.loop.p)[:3, 3]
+    np.testing.assert_allclose(arrow.at, tip, atol=1e-12)
+    np.testing.assert_allclose(np.cross(arrow.force, tip - [1, 0, -1]), 0, atol=1e-9)
+
+
+def test_what_yields_does_so_by_parameters_that_were_changed():
+    build = ph.Builder("ball", gravity=(0, 0, -G))
+    k, r = ph.symbols("k r")
+    build.body("ball", joint=ph.prismatic("z", name="z"), mass=2.0)
+    build.contact("ball", radius=r, shape="sphere", stiffness=k, damping=2000, name="soft")
+    table = Table(realtime(ph.formulate(build.build()).compile(), [0.098], p={"k": 1e4, "r": 0.1}))
+    assert acting(table)["soft"].force[2] > 0
+    table.loop.p = {"k": 2e4, "r": 0.2}
+    arrow = after(table, 2000)["soft"]
+    np.testing.assert_allclose(arrow.force, [0, 0, 2 * G], rtol=1e-6)
+    np.testing.assert_allclose(arrow.at, [0, 0, -2 * G / 2e4], rtol=1e-6, atol=1e-12)

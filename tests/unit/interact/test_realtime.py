@@ -1,8 +1,11 @@
 """The loop in real time: what it computes, taken tick by tick, and what goes in and out while it runs."""
 
+import errno
+import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,6 +138,32 @@ def test_lateness_is_counted():
     assert 0 <= late.p50 <= late.p99 <= late.worst
     assert 0 < late.busy <= late.busy_worst
     assert "SCHED_FIFO" in late.rights
+
+
+def test_it_runs_without_rights_and_says_so(monkeypatch):
+    """Where nobody may ask for a scheduler of its own, and no memory may be locked."""
+
+    def refused(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    library = SimpleNamespace(mlockall=lambda _: -1, munlockall=lambda: 0)
+    fake = SimpleNamespace(CDLL=lambda *_, **__: library, get_errno=lambda: errno.EPERM)
+    monkeypatch.setattr("polhode.interact.privileges.ctypes", fake)
+    monkeypatch.setattr(os, "sched_setscheduler", refused)
+    machine = realtime(slider(), method="rk4")
+    with machine:
+        time.sleep(0.05)
+    assert machine.ticks > 0
+    assert str(machine.lateness).endswith(
+        "no SCHED_FIFO (Operation not permitted), memory not locked (Operation not permitted)"
+    )
+
+
+def test_other_systems_are_told_what_they_lack(monkeypatch):
+    dyn = slider()
+    monkeypatch.setattr("polhode.interact.loop.sys.platform", "darwin")
+    with pytest.raises(RuntimeError, match=r"realtime: deadlines .* of Linux, and this is darwin. Use Linux"):
+        realtime(dyn)
 
 
 @pytest.mark.parametrize(("policy", "missed"), [("slow", 4), ("skip", 4), ("stop", 4)])

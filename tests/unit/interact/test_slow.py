@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from polhode.interact import Pushed, Sample, Smoothed
+from polhode.interact import Placed, Pushed, Sample, Smoothed
 
 T = 1e-3
 
@@ -103,3 +103,20 @@ def test_silence_is_stale_and_nonsense_left_aside():
     assert not any(mouse.shown)
     with pytest.raises(ValueError, match="over is 0, expected"):
         Smoothed(mouse, over=0, period=T)
+
+
+def test_it_is_there_in_time_also_where_each_reading_is_a_new_sample():
+    """As of a device in other axes, which turns each."""
+    mouse = Pushed(clock=lambda: 0.0)
+    smooth = Smoothed(Placed(mouse, axes="y z x", scale=2.0), over=0.01, period=T)
+    mouse.push(Sample())
+    smooth.read()
+    mouse.push(Sample(position=(0, 1, 0)))
+    assert [smooth.read().position[0] for _ in range(11)] == pytest.approx([*(2 * np.arange(1, 11) / 10), 2])
+
+
+def test_what_the_device_rubs_is_said():
+    class Wheel(Pushed):
+        turning_damping = 0.3
+
+    assert Smoothed(Wheel(damping=2.0), over=0.01, period=T).turning_damping == 0.3

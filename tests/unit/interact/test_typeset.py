@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.equations.latex import named_parts
 from polhode.formats import load
 from polhode.graph import evaluate, op_counts, substitute, symbol, symbols, vector
-from polhode.interact.formulas import _named, fitting, rounded
+from polhode.interact.formulas import LONGEST, PREFIX, fitting, rounded
 from polhode.interact.inmode import InMode, operations, title
 from polhode.interact.typeset import BOUND, typeset
 
@@ -81,7 +82,7 @@ def test_names_stand_for_what_they_replace():
     """Each definition in turn, then what is left: the same numbers as of the expressions themselves."""
     eq = ph.formulate(load(EXAMPLES / "ur5.urdf", limits="ignore"))
     values = [*eq.M.entries, *eq.c]
-    definitions, reduced = _named(values)
+    definitions, reduced = named_parts(values, PREFIX, LONGEST)
     assert len(definitions) > 10
     rng = np.random.default_rng(1)
     known = {s: float(x) for s, x in zip([*eq.q, *eq.u], rng.normal(size=12), strict=True)}
@@ -95,7 +96,7 @@ def test_names_stand_for_what_they_replace():
 def test_names_of_the_model_stay_its_own():
     z1, a, b = symbols("z1 a b")
     shared = (a + b) * (a - b) + z1
-    definitions, reduced = _named([shared * a, shared * b])
+    definitions, reduced = named_parts([shared * a, shared * b], PREFIX, LONGEST)
     assert [str(s.value) for s, _ in definitions] == ["z2"]
     back = [substitute(e, dict(definitions)) for e in reduced]
     assert back == [shared * a, shared * b]

@@ -284,11 +284,29 @@ def test_limits_are_reported():
     build.body("c", joint=revolute(limits={"effort": 3}), mass=1, com=(1, 0, 0))
     effort = "Limits of speed or effort of 'c' are kept, but do not act in simulations."
     assert build.build().report().findings == (
-        "Limits of 'a' are stops in simulations; load(..., limits=\"ignore\") leaves them out.",
+        "Limits of 'a' are stops in simulations; limits=\"ignore\" in load(...) or Builder(...) leaves them out.",
         effort,
     )
     build.limits = "ignore"
     assert build.build().report().findings == ("Limits of 'a' are kept, but do not act in simulations.", effort)
+
+
+@pytest.mark.parametrize(
+    ("limits", "doubtful"),
+    [
+        ((-180, 180), True),
+        ((0, 90), True),
+        ((-10, 10), False),
+        ((-6.2832, 6.2832), False),
+        ((-62.8319, 62.8319), False),
+    ],
+)
+def test_limits_that_look_like_degrees_are_reported(limits, doubtful):
+    build = Builder("arm")
+    build.body("a", joint=revolute(limits=limits), mass=1, com=(1, 0, 0))
+    build.body("slide", joint=prismatic(limits=(-500, 500)), mass=1)
+    said = "Limits of 'a' are many turns, and look like degrees. They are in radians."
+    assert (said in build.build().report().findings) is doubtful
 
 
 def test_the_report():

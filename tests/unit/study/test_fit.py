@@ -77,6 +77,65 @@ def test_deviations_are_those_of_many_fits(pendulum):
         assert sum(found.intervals[name][0] < TRUE[name] < found.intervals[name][1] for found in fits) >= 34
 
 
+def test_intervals_of_straight_lines_are_those_of_the_textbook():
+    """Two bodies glide: x = x0 + v t. Each line has n - 2 degrees of freedom, also beside another that is noisier."""
+    from scipy import stats
+
+    build = ph.Builder("pucks", gravity=(0, 0, 0))
+    for name in "xy":
+        build.body(name, joint=ph.prismatic(name, name=name), mass=ph.symbol(f"m{name}"))
+    dyn = ph.formulate(build.build()).compile()
+    random, t = np.random.default_rng(3), np.linspace(0, 2, 8)
+    data = {"t": t, "x": 0.1 + t + 0.02 * random.normal(size=8), "y": 1 - t + 0.5 * random.normal(size=8)}
+    initial = ["x_dot", "y", "y_dot"]
+    found = ph.fit(
+        dyn, data, {"ox": 0.0}, measured={"x": "x + ox", "y": "y"}, initial=initial, p={"mx": 1.0, "my": 1.0}
+    )
+    for name in "xy":
+        line = stats.linregress(t, data[name])
+        assert found[f"{name}_dot"] == pytest.approx(line.slope, rel=1e-6)
+        assert found.deviations[f"{name}_dot"] == pytest.approx(line.stderr, rel=1e-4)
+        low, high = found.intervals[f"{name}_dot"]
+        assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 6) * line.stderr, rel=1e-4)
+
+
+def test_what_the_machine_lacks_is_told(pendulum):
+    """Data of a pendulum with friction, fitted without: intervals would be far too narrow, and it says so."""
+    given = {"p": {"m": 0.5, "c": 0.0}, "q0": {"theta": 1.0}}
+    with pytest.warns(FitWarning, match="follow one another"):
+        lacking = ph.fit(pendulum, data(pendulum), {"L": 0.7}, **given)
+    assert "Residuals of theta follow one another" in str(lacking)
+    with pytest.warns(FitWarning):
+        loud = ph.fit(pendulum, data(pendulum), {"L": 0.7}, noise={"theta": 0.01}, **given)
+    assert "times as large as noise= says" in loud.notes[-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ph.fit(pendulum, data(pendulum), {"L": 0.7, "c": 0.04}, p={"m": 0.5}, q0={"theta": 1.0}, noise={"theta": 0.01})
+
+
+def test_guesses_may_be_among_the_parameters(pendulum):
+    given = {"q0": {"theta": 1.0}}
+    found = ph.fit(pendulum, data(pendulum), ["L", "c"], p={"m": 0.5, "L": 0.7, "c": 0.1}, **given)
+    same = ph.fit(pendulum, data(pendulum), {"L": 0.7, "c": 0.1}, p={"m": 0.5}, **given)
+    assert found.values == same.values
+    with pytest.raises(ValueError, match="'c' has no first guess"):
+        ph.fit(pendulum, data(pendulum), ["L", "c"], p={"m": 0.5, "L": 0.7}, **given)
+
+
+def test_a_frame_over_t_is_read_as_columns(pendulum):
+    pandas = pytest.importorskip("pandas")
+    columns = data(pendulum)
+    frame = pandas.DataFrame({"theta": columns["theta"]}, index=pandas.Index(columns["t"], name="t"))
+    given = {"parameters": {"L": 0.6}, "p": {"m": 0.5, "c": 0.05}, "q0": {"theta": 1.0}}
+    assert ph.fit(pendulum, frame, **given).values == ph.fit(pendulum, columns, **given).values
+
+
+@pytest.mark.parametrize("given", [np.zeros((5, 2)), [np.arange(5.0), np.zeros(5)], 3.0])
+def test_data_without_names_are_refused(pendulum, given):
+    with pytest.raises(TypeError, match="expected columns by name"):
+        ph.fit(pendulum, given, {"L": 0.6}, p={"m": 0.5, "c": 0.05})
+
+
 def test_wrong_questions(pendulum):
     given = {"p": {"m": 0.5, "c": 0.05}, "q0": {"theta": 1.0}}
     with pytest.raises(KeyError, match="no parameter, initial value or input 'l'"):

@@ -86,6 +86,38 @@ def test_a_loop_moves_with_its_lengths_and_stays_closed():
         ph.sensitivities(dyn, q, u, 1.0, by="q.c", p={"L": 0.9}, independent=["a"])
 
 
+@pytest.mark.parametrize("tilt", [1e-10, 1e-6])
+def test_rows_that_repeat_others_to_the_digits_of_a_file_hold_nothing_more(tilt):
+    """A hinge closes a loop in the plane with five rows, of which three hardly differ from nothing."""
+    k = ph.symbol("k")
+    build = ph.Builder("four-bar")
+    bar = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0.001, 0.083, 0.083)}
+    build.body("crank", joint=ph.revolute("y", name="a"), **bar)
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=ph.revolute((tilt, 1, 0), name="b"), **bar)
+    build.body("rocker", at=(1.2, tilt, 0), joint=ph.revolute((0, 1, tilt), name="c", stiffness=k), **bar)
+    build.marker("tip", body="rod", at=(1, 0, 0))
+    build.marker("top", body="rocker", at=(1, 0, 0))
+    build.loop("top", "tip", "hinge", axis="y", name="close")
+    dyn = ph.formulate(build.build()).compile()
+    q, u = ph.assemble(dyn, {"a": 1.6, "b": -1.6, "c": 1.4}, p={"k": 3.0})
+
+    def run(k):
+        return ph.simulate(dyn, q, u, 1.0, p={"k": k}, output=0.1, **TIGHT).q
+
+    found = ph.sensitivities(dyn, q, u, 1.0, by="k", p={"k": 3.0}, output=0.1)
+    close(found.q, differences(run, {"k": 3.0}), 1e-6)
+
+
+def test_a_control_that_follows_a_law_changes_with_the_state():
+    build = ph.Builder("servo", gravity=(0, 0, 0))
+    build.body("arm", joint=ph.revolute("z", name="a", damping=ph.symbol("c")), mass=1.0, inertia=(1, 1, 0.1))
+    build.motor("M", constant=0.5, resistance=2.0).drives({"a": 1})
+    dyn = ph.formulate(build.build()).compile()
+    found = ph.sensitivities(dyn, {"a": 1.0}, t_end=1.0, by=["c", "q.a"], p={"c": 0.1}, tau={"M": "-3*a - a_dot"})
+    control = dyn.equations.controls[0]
+    assert np.allclose(found.of(control), -3 * found["a"] - found["a_dot"], rtol=1e-12, atol=1e-14)
+
+
 def test_quaternions_start_with_turns():
     """A free body in space: by turning it at the start, and by its inertia."""
     I = ph.symbol("I")

@@ -4,9 +4,11 @@ import json
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,6 +81,61 @@ def test_inputs_by_row(cart):
     assert found["final(x)"] == pytest.approx([0, 1e-3 * 0.05**2 / 2], rel=1e-6)
 
 
+MOMENTS = {
+    "theta < 0.5 and theta_dot < -1": lambda x, a, w: (a < 0.5) & (w < -1),
+    "x < -0.15 or theta <= 0.2": lambda x, a, w: (x < -0.15) | (a <= 0.2),
+    "not (theta >= 0.5 or x > -0.1)": lambda x, a, w: ~((a >= 0.5) | (x > -0.1)),
+    "0.2 < theta < 0.4": lambda x, a, w: (a > 0.2) & (a < 0.4),
+    "theta >= 1": lambda x, a, w: a >= 1,
+    "x == 0": lambda x, a, w: x == 0,
+}
+
+
+def test_the_first_time_of_what_is_joined_is_as_near_as_that_of_its_parts(cart):
+    run = {"t_end": 1.0, "p": P | {"m": 0.3}, "q0": {"theta": 1.0}}
+    found = ph.study(cart, {"m": [0.3, 0.3]}, run, {text: f"time({text})" for text in MOMENTS})
+    fine = ph.simulate(cart, **run, output=1e-5)
+    for text, holds in MOMENTS.items():
+        on = holds(fine["x"], fine["theta"], fine["theta_dot"])
+        assert on.any(), text
+        assert found[text][0] == pytest.approx(fine.t[np.argmax(on)], abs=3e-5), text
+
+
+def test_controls_beside_a_force_that_varies_stay():
+    build = ph.Builder("arm", gravity=(0, 0, 0))
+    build.body("arm", joint=ph.revolute("z", name="a"), mass=1.0, inertia=(1, 1, 0.1))
+    build.motor("M", constant=0.5, resistance=2.0).drives({"a": 1})
+    arm = ph.formulate(build.build()).compile()
+    keep, forces = "final(a)", [0.0, 0.3]
+    wanted = [ph.simulate(arm, t_end=1.0, tau=[force, 3.0])["a"][-1] for force in forces]
+    for given in ({"tau": [0.1, 3.0]}, {"tau": {"M": 3.0}}, {"controls": {"M": 3.0}}, {"controls": [3.0]}):
+        found = ph.study(arm, {"tau.a_dot": forces}, {"t_end": 1.0} | given, keep)
+        assert np.allclose(found[keep], wanted, rtol=0, atol=1e-8), given
+    for given in ([0.3, 1.0], {"M": 1.0, "a_dot": 0.3}):
+        found = ph.study(arm, {"M": [1.0, 3.0]}, {"t_end": 1.0, "tau": given}, keep)
+        assert np.allclose(found[keep][1], wanted[1], rtol=0, atol=1e-8), given
+    with pytest.raises(ValueError, match=r"tau has shape \(3,\), expected \(1,\)"):
+        ph.study(arm, {"tau.a_dot": forces}, {"t_end": 1.0, "tau": [0.1, 3.0, 1.0]}, keep)
+
+
+def test_a_motor_with_an_angle_of_its_own_has_two_things_of_its_name():
+    build = ph.Builder("arm", gravity=(0, 0, 0))
+    build.body("arm", joint=ph.revolute("z", name="a"), mass=1.0, inertia=(1, 1, 0.1))
+    build.motor("M", constant=0.5, resistance=2.0, inertia=1e-4, ratio=3).drives({"a": 1})
+    arm = ph.formulate(build.build()).compile()
+    found = [
+        ph.study(arm, {f"{group}.M": [3.0]}, {"t_end": 1.0}, "final(a)")["final(a)"][0]
+        for group in ("controls", "tau", "q")
+    ]
+    wanted = ph.simulate(arm, t_end=1.0, controls={"M": 3.0})["a"][-1]
+    assert np.allclose(found, [wanted, wanted, 0.0], rtol=1e-7, atol=0)
+    assert wanted > 0.1
+    with pytest.raises(ValueError, match=r"over: 'M' is an initial value and a control, expected which: 'q\.M'"):
+        ph.study(arm, {"M": [3.0]}, {"t_end": 1.0}, "final(a)")
+    with pytest.raises(ValueError, match=r"by: 'M' is .* 'q\.M' or 'controls\.M'"):
+        ph.sensitivities(arm, t_end=1.0, by="M")
+
+
 def test_a_function_runs_as_it_likes(cart):
     found = ph.study(cart, {"a": [1, 2]}, lambda dyn, row: {"square": row["a"] ** 2, "b": 1})
     assert found["square"].tolist() == [1.0, 4.0]
@@ -117,6 +174,54 @@ def test_a_study_goes_on_where_it_was_stopped(cart, tmp_path):
     assert asked.count == 130  # the first ten are there
     assert again["final(x)"] == pytest.approx(found["final(x)"], abs=1e-9)
     assert json.loads((tmp_path / "s" / "study.json").read_text())["runs"] == 40
+
+
+def test_what_is_done_of_a_chunk_is_kept(cart, tmp_path, monkeypatch):
+    """Runs that take long are written before their chunk is complete: a kill loses the last few alone."""
+    monkeypatch.setattr(sys.modules["polhode.study.study"], "_OFTEN", 0.0)  # all runs take long
+    over, asked = {"q.theta": np.linspace(0.1, 1, 40)}, Counted()
+
+    def run(dyn, row):
+        asked.count += 1
+        if asked.count == 27:
+            raise SystemExit
+        return {"a": row["q.theta"]} if asked.count % 2 else {"a": row["q.theta"], "b": 1.0}
+
+    with pytest.raises(SystemExit):
+        ph.study(cart, over, run, out=tmp_path / "s", chunk=30, threads=1)
+    asked.count = 100
+    found = ph.study(cart, over, run, out=tmp_path / "s", threads=1)
+    assert asked.count == 116  # 24 of the first were there
+    assert found["a"].tolist() == over["q.theta"].tolist()
+    assert np.isnan(found["b"][::2]).all()
+    assert (found["b"][1::2] == 1).all()
+    assert ph.study(cart, over, run, out=tmp_path / "s")["a"].tolist() == over["q.theta"].tolist()
+    assert asked.count == 116
+
+
+FINGERPRINTS = """
+from functools import partial
+from polhode.study.folder import _plain
+class Machine:
+    def __init__(self, k): self.k = k
+    def __call__(self, dyn, row): return self.k if row in {"a", "b", "c", "d"} else 0
+def run(dyn, row, k=1): return k
+for e in (partial(run, k=2), Machine(3), Machine(4), Machine(5).__call__, {"p", "q", "r", "s"}, {"f": run}):
+    print(_plain(e))
+"""
+
+
+def test_the_same_study_is_known_again_in_another_process():
+    """Sets, partial functions and callable objects print otherwise in every process."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", FINGERPRINTS], env=os.environ | {"PYTHONHASHSEED": seed}, text=True,
+            capture_output=True, check=True,
+        ).stdout.splitlines()
+        for seed in "12"
+    ]  # fmt: skip
+    assert found[0] == found[1]
+    assert len({*found[0]}) == 6  # and what differs is told
 
 
 def test_another_study_in_the_folder_is_refused(cart, tmp_path):
@@ -164,6 +269,23 @@ def test_designs():
 def test_what_cannot_be_kept_is_said(cart, text, said):
     with pytest.raises(ValueError, match=said):
         ph.study(cart, {"m": [0.1]}, {"t_end": 0.1, "p": P}, text)
+
+
+def test_a_function_that_keeps_nothing_is_said(cart):
+    with pytest.raises(TypeError, match="keep: 'none' gave None, expected a number"):
+        ph.study(cart, {"m": [0.1]}, {"t_end": 0.1, "p": P}, {"none": lambda traj: None})
+
+
+@pytest.mark.parametrize(("name", "said"), [("t", "Did you mean 't0'"), ("metod", "Did you mean 'method'")])
+def test_what_a_run_does_not_take_is_said_before_it_runs(cart, name, said):
+    with pytest.raises(TypeError, match=f"run: simulate takes no '{name}'. {said}"):
+        ph.study(cart, {"m": [0.1]}, {"t_end": 0.1, "p": P, name: 1}, "max(theta)")
+
+
+def test_a_notebook_shows_a_table_as_one():
+    shown = Table({"a": [1.5, 2.5], "said": ["<b>", "no"]})._repr_html_()
+    assert shown.count("<tr>") == 3
+    assert "<b>" not in shown
 
 
 def test_keeps_are_taken_apart():
@@ -218,3 +340,59 @@ def test_dask_finishes_when_a_worker_is_killed(cart, tmp_path):
     assert len({*found["worker"].tolist()}) >= 2
     alone = ph.study(cart, over, {"t_end": 0.5, "p": whole}, "final(theta)")
     assert found["theta"] == pytest.approx(alone["final(theta)"], abs=1e-9)
+
+
+SCRIPT = """
+import os, signal, time
+import polhode as ph
+
+build = ph.Builder("p", gravity=(0, 0, -9.81))
+build.body("bob", joint=ph.revolute("y", name="theta"), mass=1, com=(0, 0, -1))
+dyn = ph.formulate(build.build()).compile()
+print("once")
+
+def run(dyn, row):
+    time.sleep(0.1)
+    if row["q.theta"] == 0.5 and not os.path.exists("killed"):  # as the system does where memory ends
+        open("killed", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"theta": row["q.theta"], "worker": os.getpid()}
+
+values = [i / 10 for i in range(24)]
+found = ph.study(dyn, {"q.theta": values}, run, on="dask")
+assert found["theta"].tolist() == values and found["finished"].all()
+print(len({*found["worker"].tolist()} - {os.getpid()}) > 0)
+"""
+
+
+@pytest.mark.slow
+def test_dask_starts_by_itself_from_a_plain_script(tmp_path):
+    """One without `if __name__ == "__main__":`, which workers do not run again."""
+    pytest.importorskip("distributed", reason="dask is not installed: studies by it are NOT tested")
+    (tmp_path / "plain.py").write_text(SCRIPT)
+    own = os.environ | {"PYTHONPATH": str(Path(ph.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "plain.py"], cwd=tmp_path, env=own, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split(), done.stderr) == (["once", "True"], "")
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_runs_is_taken(cart, monkeypatch):
+    """By its address, by dask's configuration, or where a client of it is in use."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed: studies by it are NOT tested")
+    over, run = {"q.theta": [0.1, 0.2, 0.3]}, lambda dyn, row: float(os.getpid())
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+        with distributed.Client(cluster, set_as_default=False) as client:
+            pid = next(iter(client.run(os.getpid).values()))
+            assert {*ph.study(cart, over, run, client=client)["result"]} == {pid}
+        assert {*ph.study(cart, over, run, client=cluster.scheduler_address)["result"]} == {pid}
+        with distributed.Client(cluster):
+            assert {*ph.study(cart, over, run, on="dask")["result"]} == {pid}
+        import dask
+
+        with dask.config.set({"scheduler-address": cluster.scheduler_address}):
+            assert {*ph.study(cart, over, run, on="dask")["result"]} == {pid}
+    monkeypatch.setattr("polhode.study.spread._KNOCK", 1.0)
+    with pytest.raises(ValueError, match=r"there is no scheduler at 'tcp://127\.0\.0\.1:1'"):
+        ph.study(cart, over, run, client="tcp://127.0.0.1:1")

@@ -80,3 +80,17 @@ def test_notebooks_show_a_model_its_constraints_and_its_motion():
     assert "<td" in table
     assert "theta" in table
     assert "wall" in traj.dynamics.equations.rows._repr_html_()
+    printed = repr(traj.dynamics.equations.rows)
+    assert "wall" in printed
+    assert len(printed) < 300
+
+
+def test_where_files_go_is_checked_and_the_path_may_be_last(tmp_path):
+    traj = cart_pole(q0={"theta": 1.0})
+    traj.phase("theta", str(tmp_path / "phase.png"))
+    assert (tmp_path / "phase.png").stat().st_size > 1000
+    for write in (traj.to_csv, traj.to_json):
+        with pytest.raises(FileNotFoundError, match=r"there is no folder .* Make it, or name another"):
+            write(tmp_path / "none" / "run.txt")
+    with pytest.raises(KeyError, match=r"The path of a figure ends in \.png, \.svg"):
+        traj.plot("x", "run.bmp")

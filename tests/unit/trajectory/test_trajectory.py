@@ -121,3 +121,14 @@ def test_figures_have_rotors_apart_and_units_of_motors(tmp_path):
     titles = [ax.get_title(loc="left") for ax in run.plot(path=tmp_path / "a.png").axes]
     for title in ("Angles: 'elbow' [rad]", "Angles of rotors: 'M' [rad]", "Currents: 'M_current' [A]"):
         assert title in titles
+
+
+def test_accelerations_are_those_of_the_controls():
+    """Also where nothing but the control is an input: no parameters, states or events. They had no control."""
+    build = ph.Builder("cart", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass=2)
+    build.actuator("motor", {"x_dot": 1}, upper=3)
+    run = ph.simulate(ph.formulate(build.build()).compile(), t_end=1.0, tau={"motor": 5.0}, output=[0.0, 1.0])
+    assert np.array_equal(run.accelerations, [[1.5], [1.5]])
+    q, u = run.at(0.5)[:2]  # between outputs
+    assert (q[0], u[0]) == (pytest.approx(1.5 / 8), pytest.approx(0.75))
