@@ -40,7 +40,7 @@ _WORDS = {
     r"Make them denser\.": "Make them denser with --every.",
     r"^limits=('\w+')": r"--limits \1",
     r'or load with limits="ignore"': "or give --limits ignore",
-    r'load\(\.\.\., limits="ignore"\) leaves': "--limits ignore leaves",
+    r'limits="ignore" in load\(\.\.\.\) or Builder\(\.\.\.\) leaves': "--limits ignore leaves",
     r"load\(\.\.\., passive=True\) lets": "--passive lets",
     r'of the joints with limits="ignore"': "of the joints with --limits ignore",
     r", or skip this check with check=False": "",

@@ -77,8 +77,11 @@ def _program(model: Model | Dynamics | Program) -> Program:
     if isinstance(model, Program):
         return model
     if not isinstance(model, (Model, Dynamics)):
-        found = {Equations: "Equations. Compile them: equations.compile()", Builder: "a builder. Give build.build()"}
-        said = next((text for kind, text in found.items() if isinstance(model, kind)), f"{model!r:.60}")
+        said = f"{model!r:.60}"
+        if isinstance(model, Equations):
+            said = "Equations. Compile them: equations.compile()"
+        if isinstance(model, Builder):
+            said = f"the builder {model.name!r:.60}. Give build.build()"
         raise TypeError(f"assemble takes a Model or a Dynamics, found {said}.")
     return program_of(formulate(model).compile() if isinstance(model, Model) else model)
 

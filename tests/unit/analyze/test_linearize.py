@@ -414,7 +414,7 @@ def test_what_cannot_be_linearised_is_refused_with_a_remedy():
     refused("q: there is no 'tetha'", KeyError, q={"tetha": 1.0})
     refused("t is 'now', expected a time", t="now")
     refused("active= is for numbers, found Equations", TypeError, dyn=ph.formulate(cart_pole()), active=["x"])
-    refused("No value for parameter 'L'", dyn=ph.formulate(cart_pole()).compile())
+    refused("No value for parameters 'L', 'M', 'm'", dyn=ph.formulate(cart_pole()).compile())
     closed = ph.formulate(four_bar()).compile()
     refused("position does not satisfy 'close.*assemble", dyn=closed, q={"a": 0.3})
     q, _ = ph.assemble(closed, {"a": -1.2, "b": 1.0, "c": -1.4})

@@ -328,6 +328,7 @@ def test_actuators_may_be_left_out(tmp_path):
     assert bare.states == ()
     with pytest.raises(ValueError, match=r"actuators=1\.5: expected True or False"):
         ph.load(path, actuators=1.5)
+    path = tmp_path / "machine.toml"
     path.write_text(write_toml(bare))
     with pytest.raises(ValueError, match=r"remove the \[\[actuator\]\] tables"):
         ph.load(path, actuators=False)

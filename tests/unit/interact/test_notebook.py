@@ -129,7 +129,7 @@ def test_without_websockets_a_machine_is_text(machine, monkeypatch):
     monkeypatch.setitem(sys.modules, "websockets.exceptions", None)
     assert machine._repr_html_() is None
     assert "paused" in repr(machine)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install polhode\[view\]"):
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "polhode\[view\]"'):
         show(machine)
 
 

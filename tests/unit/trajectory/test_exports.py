@@ -47,7 +47,7 @@ def test_hdf5(tmp_path):
 def test_missing_packages_say_what_to_install(module, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, module, None)
     write = {"pandas": Trajectory.to_pandas, "h5py": lambda traj: traj.to_hdf5(tmp_path / "x.h5")}[module]
-    with pytest.raises(ModuleNotFoundError, match=rf"needs {module}.*pip install polhode\[data\]"):
+    with pytest.raises(ModuleNotFoundError, match=rf'needs {module}.*pip install "polhode\[data\]"'):
         write(swing())
 
 

@@ -65,7 +65,7 @@ def test_missing_programs_say_what_to_install(monkeypatch, tmp_path):
     with pytest.raises(FileNotFoundError, match="ffmpeg is not installed"):
         double().animate(tmp_path / "run.mp4")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs matplotlib.*pip install polhode\[plot\]"):
+    with pytest.raises(ModuleNotFoundError, match=r'needs matplotlib.*pip install "polhode\[plot\]"'):
         double().plot()
 
 
