@@ -6,8 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
+from numbers import Number
 from pathlib import Path
+from types import CodeType, NoneType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from polhode.graph import Expr
 from .runs import Columns, Plan
 
 _MANIFEST = "study.json"
+_VALUES = (int, float, complex, str, bytes, NoneType, np.generic, np.ndarray, Number, Expr)
 
 
 class Folder:
@@ -115,6 +119,8 @@ def _hash(*parts: Any) -> str:
 
 def _plain(part: Any) -> str:
     """Text that is the same in every process: arrays in full, functions by their code."""
+    if isinstance(part, np.generic):
+        part = part.item()
     if isinstance(part, np.ndarray):
         return f"array{part.shape}{part.tolist()}"
     if isinstance(part, Mapping):
@@ -125,13 +131,17 @@ def _plain(part: Any) -> str:
         return "{" + ",".join(sorted(map(_plain, part))) + "}"
     if isinstance(part, Expr):
         return f"expression {part}"
-    if code := getattr(part, "__code__", None):
-        inner = [c.co_code.hex() if hasattr(c, "co_code") else _plain(c) for c in code.co_consts]
+    if isinstance(getattr(part, "__code__", None), CodeType):
         held = [_known(cell.cell_contents) for cell in part.__closure__ or ()]
         held += [_held(part.__self__)] if hasattr(part, "__self__") else []
-        return f"function {code.co_code.hex()} {inner} {code.co_names} {_plain(held)} {_plain(part.__defaults__ or ())}"
-    if fields := getattr(part, "__dataclass_fields__", None):
-        return f"{type(part).__name__}{_plain({name: getattr(part, name) for name in fields})}"
+        named = getattr(part, "__globals__", {})
+        held += [(name, _known(named[name])) for name in sorted(_names(part.__code__)) if name in named]
+        defaults = (part.__defaults__ or (), part.__kwdefaults__ or {})
+        return f"function {_plain(part.__code__)} {_plain(held)} {_plain(defaults)}"
+    if isinstance(part, CodeType):
+        return f"{part.co_code.hex()} {_plain(part.co_consts)} {part.co_names}"
+    if is_dataclass(part) and not isinstance(part, type):
+        return f"{type(part).__name__}{_plain({each.name: getattr(part, each.name) for each in fields(part)})}"
     if isinstance(part, partial):
         return f"partial{_plain((part.func, part.args, part.keywords))}"
     own = type(part).__mro__[:-1]
@@ -147,5 +157,20 @@ def _held(part: Any) -> str:
 
 
 def _known(value: Any) -> Any:
-    """Numbers, texts and their containers; of other things the type alone."""
-    return value if isinstance(value, (int, float, str, list, tuple, dict, np.ndarray)) else type(value).__name__
+    """Numbers, texts, expressions and what holds them; of other things the type alone."""
+    if isinstance(value, (Mapping, SimpleNamespace)):
+        value = value if isinstance(value, Mapping) else vars(value)
+        return {_plain(_known(key)): _known(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_known, value)]
+    if isinstance(value, (set, frozenset)):
+        return {_plain(_known(each)) for each in value}
+    if is_dataclass(value) and not isinstance(value, type) and not type(value).__module__.startswith("polhode."):
+        return {each.name: _known(getattr(value, each.name)) for each in fields(value)}
+    return value if isinstance(value, _VALUES) else type(value).__name__
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names that code and the functions in it look up."""
+    inner = [_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_names}.union(*inner)

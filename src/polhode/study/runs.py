@@ -29,7 +29,8 @@ _PARTS = {"q": "q0", "u": "u0", "z": "z0", "p": "p"}
 _WELL = "Done."
 
 
-_ENOUGH = 16  # first runs that are refused for the same reason: so will the others
+_ENOUGH = 16  # first runs that are refused for one reason, and as many among the others: so will all be
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples spread evenly, in no step with a grid
 
 
 class RefusedError(ValueError):
@@ -37,19 +38,31 @@ class RefusedError(ValueError):
 
 
 class Refusal:
-    """Watches the first runs of a study: where all of them are refused for one reason, it is that of the study."""
+    """Watches the first runs of a study: where all of them are refused for one reason, and so are runs among all the
+    others that are tried then, it is that of the study. The first alone could be a value of a grid that cannot be."""
 
-    def __init__(self, free: bool, runs: int) -> None:
-        self._over, self._left, self._reasons = free, min(runs, _ENOUGH), set[str]()
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._runs = plan, plan.over.rows
+        self._over, self._left, self._reasons = callable(plan.run), min(self._runs, _ENOUGH), set[str]()
 
     def seen(self, columns: Columns) -> None:
         if self._over:
             return
+        self._look(columns)
+        self._left -= len(columns["outcome"])
+        if self._over or self._left > 0:
+            return
+        among = {int(self._runs * (k * _GOLDEN % 1)) for k in range(1, _ENOUGH + 1)} if self._runs > _ENOUGH else set()
+        for i in among:
+            self._look(self._plan.compute(i, i + 1))
+            if self._over:
+                return
+        every = f"every run is refused, of {_ENOUGH + len(among)} that were tried" if among else "every run is refused"
+        raise RefusedError(f"study: {every}. {self._reasons.pop()}")
+
+    def _look(self, columns: Columns) -> None:
         self._reasons |= {str(said) for said in columns["outcome"]}
         self._over = bool(np.isfinite(columns["t_end"]).any()) or len(self._reasons) > 1
-        self._left -= len(columns["outcome"])
-        if not self._over and self._left <= 0:
-            raise RefusedError(f"study: every run is refused. {self._reasons.pop()}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -116,7 +116,7 @@ def _computed(
 ) -> list[Columns]:
     """All chunks in order, those of the folder as they are."""
     found: dict[int, Columns] = {}
-    refusal = Refusal(callable(plan.run), plan.over.rows)
+    refusal = Refusal(plan)
     with _watching(progress, plan.over.rows) as seen:
 
         def done(k: int, columns: Columns) -> None:

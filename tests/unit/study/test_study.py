@@ -8,13 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 import polhode as ph
 from polhode.study.design import grid, rows
+from polhode.study.folder import _plain
 from polhode.study.keep import keeps
 from polhode.study.table import Table
 
@@ -73,6 +76,20 @@ def test_a_run_that_is_refused_is_a_row_with_its_sentence(cart):
 def test_where_all_are_refused_the_study_is(cart):
     with pytest.raises(ValueError, match=r"every run is refused.*no value for 'L'|every run is refused"):
         ph.study(cart, {"m": [0.1, 0.2]}, {"t_end": 1.0, "p": {"M": 1}}, "final(x)")
+
+
+def test_a_grid_whose_first_value_is_refused_is_computed():
+    """The first 20 rows are refused for the same reason, the others are not."""
+    build = ph.Builder("slides", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="a"), mass=1)
+    build.constraint(ph.symbol("a") - ph.symbol("reach"), name="there")
+    slides = ph.formulate(build.build()).compile()
+    with pytest.warns(ph.simulate.SimulationWarning, match="20 of 40 runs did not finish"):
+        found = ph.study(
+            slides, {"q.a": [0.1, 0.2], "u.a_dot": [0.0] * 20}, {"t_end": 0.1, "p": {"reach": 0.2}}, "final(a)"
+        )
+    assert found["finished"].tolist() == [False] * 20 + [True] * 20
+    assert found["outcome"][0] == found["outcome"][19]
 
 
 def test_inputs_by_row(cart):
@@ -222,6 +239,33 @@ def test_the_same_study_is_known_again_in_another_process():
     ]  # fmt: skip
     assert found[0] == found[1]
     assert len({*found[0]}) == 6  # and what differs is told
+
+
+def _looks_up(dyn, row):
+    return GAIN * row["m"]  # noqa: F821 - each script has its own
+
+
+def _reading(gain):
+    """A function of a script in which GAIN is `gain`."""
+    return FunctionType(_looks_up.__code__, {"GAIN": gain})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {5: lambda dyn, row: {"r": lambda t: 5}, 50: lambda dyn, row: {"r": lambda t: 50}}.get,
+        lambda gain: lambda dyn, row, *, k=gain: k,
+        lambda gain: partial(lambda dyn, row, k: k, k=np.int64(gain)),
+        _reading,
+        lambda gain: _reading([{"gain": np.float32(gain)}]),
+        lambda gain: _reading(gain * ph.symbol("x")),
+        lambda gain: _reading(SimpleNamespace(gain=gain * 1j)),
+    ],
+)
+def test_what_a_function_computes_with_is_compared(run):
+    """Numbers of functions in it, of its defaults, and those of the script that it looks up."""
+    assert _plain(run(5)) == _plain(run(5))
+    assert _plain(run(5)) != _plain(run(50))
 
 
 def test_another_study_in_the_folder_is_refused(cart, tmp_path):
