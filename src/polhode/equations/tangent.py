@@ -47,6 +47,7 @@ class Tangent:
     laws    : of some inputs, expressions that are added to them, by speed or control
     outputs : further expressions of q, u, z, t, `eq.kane.udot` and controls
     by      : parameters that may move, too, as direction p
+    whole   : the parts as expressions, of what is `given` by name
 
     Laws and outputs stand in the speeds of the equations.
     """
@@ -90,6 +91,7 @@ class Tangent:
         places, rates = ([e for part in group.values() for e in part] for group in (moved, d))
         derived = diff_along(whole, places, rates)
         given = {"t": vector([TIME]), **along, "p": vector(program.given_as(True))}
+        self.whole, self.given = whole, dict(given)
         given |= {f"d{name}": part for name, part in d.items()}
         self.function: Function = compile(
             {name: part for name, part in given.items() if len(part)},

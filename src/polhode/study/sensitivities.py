@@ -20,13 +20,16 @@ from polhode.analyze.operating import Operating, read_point
 from polhode.analyze.turns import charts_of
 from polhode.equations import Dynamics
 from polhode.equations.tangent import Tangent, tangent_of
+from polhode.equations.warning import warn_caller
 from polhode.graph import Expr, diff, evaluate, substitute, symbol
 from polhode.model.errors import closest, listed
 from polhode.simulate.run import simulated
+from polhode.simulate.warning import SimulationWarning
 from polhode.trajectory import Trajectory
 from polhode.trajectory.events import OPEN, RELEASED
 
 from .collocation import integrate, nodes_of
+from .jumps import require_no_jumps
 from .measures import slopes_along
 from .names import place_of
 from .samples import Driven, driven_by
@@ -34,6 +37,7 @@ from .variation import Along, along
 
 _METHODS = ("dop853", "dopri5", "rodas5p")
 _FINEST = 4  # times that steps are halved
+_CLOSE, _ROUGH = 1e-7, 1e-5  # changes of derivatives, of their size, when they are: what will do, and what is told
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +129,8 @@ def sensitivities(
     _require_smooth(traj)
     S0 = _start(point, tangent, names, known, independent)
     mesh = _mesh(motion, traj.t, t0, driven)
+    times = np.unique(np.concatenate([mesh, nodes_of(mesh).ravel()]))
+    require_no_jumps(point, tangent, lambda t: _moved(point, motion, driven, t), times, [symbol(n) for n in found])
     order = [known.index(name) if name in known else None for name in names]
     charts, error, before = charts_of(point), np.inf, None
     for _ in range(_FINEST if refine else 1):
@@ -140,9 +146,15 @@ def sensitivities(
         if before is not None:
             size = np.abs(S).max(axis=(0, 1)) + 1e-300
             error = float((np.abs(S - before).max(axis=(0, 1)) / size).max())
-        if error < 1e-7:
+        if error < _CLOSE:
             break
         before, mesh = S, np.sort(np.concatenate([mesh, (mesh[:-1] + mesh[1:]) / 2]))
+    if refine and error > _ROUGH:
+        warn_caller(
+            f"sensitivities: derivatives still changed by {error:.2g} of their size when steps were last halved, "
+            f"expected {_CLOSE:g}: a law is steep or has corners. Give smaller rtol and atol.",
+            SimulationWarning,
+        )
     ends = along(point, tangent, charts, traj.t, _states(traj), driven.forces(traj.t) + _held(point, driven))
     dudot = ends.dudot[0] @ S
     for j, k in enumerate(order):
@@ -192,9 +204,13 @@ def _held(point: Operating, driven: Driven) -> np.ndarray:
     return np.zeros_like(point.point.tau) if driven.samples else point.point.tau
 
 
+def _moved(point: Operating, motion: _Motion, driven: Driven, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """States and inputs at times."""
+    return _states(motion.at(t)), driven.forces(t) + _held(point, driven)
+
+
 def _along(point: Operating, tangent: Tangent, charts: Any, motion: _Motion, driven: Driven, t: np.ndarray) -> Along:
-    traj = motion.at(t)
-    return along(point, tangent, charts, t, _states(traj), driven.forces(t) + _held(point, driven))
+    return along(point, tangent, charts, t, *_moved(point, motion, driven, t))
 
 
 def _require_smooth(traj: Trajectory) -> None:

@@ -193,6 +193,45 @@ def test_what_cannot_be_differentiated_is_refused():
     assert np.allclose(high["z"][:, 0], 1.0)
 
 
+def pushed(law):
+    build = ph.Builder("pushed", gravity=(0, 0, 0))
+    build.body("a", joint=ph.prismatic("x", name="x"), mass=1)
+    build.force("x_dot", law)
+    return ph.formulate(build.build()).compile()
+
+
+JUMPS = {
+    "-k*sign(x - gap)": True,
+    "select(x > gap, -k, 0)": True,
+    "k*less(gap, t)": True,
+    "-k*gap*sign(x_dot)": False,  # which does not turn back
+    "select(t > 0.4, k*gap, 0)": False,  # at a time that nothing moves
+    "select(x > gap, -k*(x - gap), 0)": False,  # a kink
+    "-k*max(0, x - gap)": False,
+}
+
+
+@pytest.mark.parametrize("law", JUMPS)
+def test_laws_that_jump_are_refused_and_kinks_are_not(law):
+    """Derivatives jump with a law; they were those of the law without its jump, and wrong in their first digit."""
+    dyn, by, p = pushed(law), ["k", "gap", "q.x"], {"k": 3.0, "gap": 0.3}
+    if JUMPS[law]:
+        with pytest.raises(ValueError, match=r"a law jumps at t = 0.\d+ s, where .*gap.* changes"):
+            ph.sensitivities(dyn, {"x": 0.0}, {"x_dot": 1.0}, 0.7, by=by, p=p)
+        return
+    found = ph.sensitivities(dyn, {"x": 0.0}, {"x_dot": 4.0}, 0.7, by=by, p=p, output=[0.1, 0.7])
+
+    def run(x, **p):
+        return ph.simulate(dyn, {"x": x}, {"x_dot": 4.0}, 0.7, p=p, output=[0.1, 0.7], **TIGHT)["x"][:, None]
+
+    close(found["x"][:, None], differences(run, {**p, "x": 0.0}), 1e-5)
+
+
+def test_derivatives_that_are_rough_are_told():
+    with pytest.warns(ph.simulate.SimulationWarning, match="still changed by .*Give smaller rtol and atol"):
+        ph.sensitivities(pushed("-3*sqrt(abs(x - gap))"), u0={"x_dot": 1.0}, t_end=1.0, by="gap", p={"gap": 0.3})
+
+
 def test_collocation_is_of_order_six():
     """S' = A S with A constant, and with A(t) of a known solution exp(sin t)."""
 
