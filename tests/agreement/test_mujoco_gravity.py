@@ -56,6 +56,8 @@ def test_what_actuators_would_limit_is_noted():
     said = "Joint 'yaw': gravity is compensated by its actuators (actuatorgravcomp); here "
     assert f"{said}actuatorfrcrange does not limit it." in read_mjcf(text).notes
     assert f"{said}it acts without actuators too." in read_mjcf(text, actuators=False).notes
+    off = ARM.format(flag='<option><flag actuation="disable"/></option>', base="1", limit="")
+    assert f"{said}it acts without actuators too." in read_mjcf(off).notes
     assert not any(said in note for note in read_mjcf(ARM.format(flag="", base="1", limit="")).notes)
 
 

@@ -36,6 +36,7 @@ from .xml import Element, Number, number
 
 _IGNORED = ("camera", "light", "plugin", "replicate", "attach", "composite", "flexcomp")  # faults of some come earlier
 _NOT_READ = ("contact", "deformable")
+_SWITCHED = {"spring": "springs", "damper": "dampers", "limit": "limits", "frictionloss": "dry friction"}  # by <flag>
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,7 +102,8 @@ class _Reader:
         self.settings: Settings = read_settings(root, faults)
         self.classes = Classes(root, faults)
         self.assets = Assets(root, self.classes, folder, faults)
-        self.gravity = read_gravity(root, faults)
+        self.gravity = read_gravity(root, self.settings.disabled, faults)
+        limits = "ignore" if "limit" in self.settings.disabled else limits
         self.builder = Builder(root.get("model") or "model", gravity=self.gravity, literal=True, limits=limits)
         self.bodies: list[_Body] = []
         self.actuated: list[tuple[str, Element, Read]] = []  # the joints
@@ -134,6 +136,7 @@ class _Reader:
             handed = child.get("childclass") or item.childclass
             if child.tag == "frame":
                 what = f"Frame {child.get('name') or ''!r} on line {child.line}"
+                handed = child.get("childclass") or child.get("class") or item.childclass
                 X = item.X_BF @ read_pose(child, what, self.settings, self.faults)
                 waiting += [_Item(inner, X, handed) for inner in reversed(child.children)]
             elif child.tag in ("geom", "joint", "site"):
@@ -295,8 +298,7 @@ class _Reader:
     def read_equalities(self) -> None:
         """Read what holds bodies and joints together."""
         found = [e for section in self.root.all("equality") for e in section.all(*READ, "tendon")]
-        flags = [flag for option in self.root.all("option") for flag in option.all("flag")]
-        if found and any(flag.get(key) == "disable" for flag in flags for key in ("equality", "constraint")):
+        if found and "equality" in self.settings.disabled:
             self.builder.note("<equality> is not read: a <flag> disables it.")
             self.equal = False
             return
@@ -327,9 +329,11 @@ class _Reader:
         if self.equal:
             read_tendon_equalities(self.root, self.classes, targets, tendons, self.builder, self.faults)
         lifted = ((b.name, b.lifted, float(b.mass.m), b.mass.com) for b in self.bodies if b.moving)
-        compensate(lifted, self.gravity, self.passive, self.builder, lambda name: self.unique("body", name))
-        if any(b.lifted for b in self.bodies):
-            note_actuated(self.actuated, actuators and any(e.children for e in self.root.all("actuator")), self.builder)
+        if "passive" not in self.settings.disabled:
+            compensate(lifted, self.gravity, self.passive, self.builder, lambda name: self.unique("body", name))
+            if any(b.lifted for b in self.bodies):
+                pushed = actuators and any(e.children for e in self.root.all("actuator"))
+                note_actuated(self.actuated, pushed and "actuation" not in self.settings.disabled, self.builder)
         acting = ActuatorReader(self.root, self.classes, targets, tendons, *options) if actuators else None
         driven = None if acting is None else acting.read()
         read_keyframes(self.root, targets, driven, self.builder, self.faults)
@@ -348,16 +352,13 @@ class _Reader:
             elif section.tag == "equality":
                 counts.update(f"<equality> <{e.tag}>" for e in section.children if e.tag not in (*READ, "tendon"))
             elif section.tag == "option":
-                counts.update(_unread_options(section))
+                counts.update(f"<option {k}>" for k in ("density", "viscosity") if section.get(k) not in (None, "0"))
         for kind, n in counts.items():
             if n:
                 self.builder.note(f"{kind} is not read{f' ({n} of them)' if n > 1 else ''}.")
+        for flag, what in _SWITCHED.items():
+            if flag in self.settings.disabled:
+                self.builder.note(f"{what.capitalize()} of joints and tendons: a <flag> disables {what}, so none acts.")
         hosts = self.hosts()
         parents = {body.name: hosts[body.parent] for body in self.bodies if body.joints}
         note_contacts(self.root, self.solids, hosts, parents, self.builder)
-
-
-def _unread_options(option: Element) -> list[str]:
-    found = [f"<option {key}>" for key in ("density", "viscosity") if option.get(key) not in (None, "0")]
-    flags = [flag.get(key) for flag in option.all("flag") for key in ("spring", "damper", "passive")]
-    return [*found, *(["<flag> of springs and dampers"] if "disable" in flags else [])]

@@ -63,11 +63,10 @@ class ActuatorReader:
     ) -> None:  # fmt: skip
         self.root, self.classes, self.settings, self.faults = root, classes, settings, faults
         self.targets, self.tendons, self.builder = targets, tendons, builder
-        options = root.all("option")
-        flags = [flag for option in options for flag in option.all("flag")]
-        self.clamps = not any(flag.get("clampctrl") == "disable" for flag in flags)
-        self.acts = not any(flag.get("actuation") == "disable" for flag in flags)
-        self.groups = {word for option in options for word in (option.get("actuatorgroupdisable") or "").split()}
+        self.clamps, self.acts = "clampctrl" not in settings.disabled, "actuation" not in settings.disabled
+        self.groups = {
+            word for option in root.all("option") for word in (option.get("actuatorgroupdisable") or "").split()
+        }
         joints = [body.joint for body in builder.bodies]
         self.variables = {"t", *(name for joint in joints for name in (*joint.coordinates(), *joint.speeds()))}
         self.speeds = {name for joint in joints for name in joint.speeds()}
@@ -189,7 +188,8 @@ class ActuatorReader:
 
     def add_to_joint(self, made: Read) -> None:
         """Add the damping and armature of an actuator to the joint it is on, times the square of the gear."""
-        given = {key: text for key in ("damping", "armature") if (text := made.drive.attributes.get(key))}
+        acting = ("armature",) if "damper" in self.settings.disabled else ("damping", "armature")
+        given = {key: text for key in acting if (text := made.drive.attributes.get(key))}
         element = Element(made.element.tag, given, made.element.line)
         for key in given:
             row = numbers(element, key, 3 if key == "damping" else 1, f"{made.what}: {key}", self.faults, least=1)

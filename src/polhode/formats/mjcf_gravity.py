@@ -5,7 +5,7 @@ f = -gravcomp m g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 
 from polhode.graph import Matrix
 from polhode.model import Builder, Faults
@@ -16,13 +16,12 @@ from .xml import Element, Number, numbers
 EARTH = (0, 0, -9.81)
 
 
-def read_gravity(root: Element, faults: Faults) -> list[Number]:
+def read_gravity(root: Element, disabled: Set[str], faults: Faults) -> list[Number]:
     """The vector of <option>, 0 where a <flag> switches it off."""
     found: list[Number] = list(EARTH)
     for option in root.all("option"):
         found = numbers(option, "gravity", 3, "Option gravity", faults, found)
-    flags = [flag.get("gravity") for option in root.all("option") for flag in option.all("flag")]
-    return [0, 0, 0] if "disable" in flags else found
+    return [0, 0, 0] if "gravity" in disabled else found
 
 
 def compensate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polhode.graph import Matrix, vector, zeros
@@ -14,6 +14,7 @@ from .mjcf_text import Settings
 from .xml import LARGEST, Element, number, numbers, to_number
 
 TYPES = ("hinge", "slide", "ball", "free")
+FLAGS = {"damper": "damping", "spring": "stiffness", "frictionloss": "frictionloss"}  # and what they switch off
 _INFINITE = {
     sign + word: math.inf if sign != "-" else -math.inf for sign in ("", "+", "-") for word in ("inf", "infinity")
 }
@@ -50,7 +51,7 @@ def read_joint(
     options: dict[str, Any] = {"name": name, "passive": passive}
     scale = math.pi / 180 if settings.degrees and kind in ("hinge", "ball") else 1
     if element.tag == "joint":
-        options |= _laws(element, kind, what, scale, builder, faults)
+        options |= _laws(element, kind, what, scale, settings, builder, faults)
     if kind in ("free", "ball"):
         # of a free joint MuJoCo makes nothing of them, wherever they are inherited from
         if kind == "ball" and bounds(element, "range", "limited", what, settings, faults) is not None:
@@ -90,8 +91,12 @@ def _turning(element: Element, kind: str, X_BF: Pose, options: dict[str, Any], f
     return Read(joint=made, before=Pose.at(p), after=Pose.at(zeros(3) - p), ref=0)
 
 
-def _laws(element: Element, kind: str, what: str, scale: float, builder: Builder, faults: Faults) -> dict[str, Any]:
-    """Read armature, damping, spring and dry friction."""
+def _laws(
+    element: Element, kind: str, what: str, scale: float, settings: Settings, builder: Builder, faults: Faults
+) -> dict[str, Any]:
+    """Read armature, damping, spring and dry friction, but for what a <flag> switches off."""
+    off = [key for flag, key in FLAGS.items() if flag in settings.disabled]
+    element = replace(element, attributes={k: text for k, text in element.attributes.items() if k not in off})
     found: dict[str, Any] = {"armature": number(element, "armature", f"{what}: armature", faults, 0)}
     for key in ("damping", "stiffness"):
         row = numbers(element, key, 3, f"{what}: {key}", faults, (0,), least=1)

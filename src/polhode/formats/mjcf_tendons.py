@@ -60,7 +60,7 @@ def read_tendons(
                 push = bounds(element, "actuatorfrcrange", "actuatorfrclimited", what, settings, faults)
                 found[name] = Tendon(path=path, reach=reach, push=push)
                 if passive:
-                    _act(element, name, path, targets.rest, builder, faults)
+                    _act(element, name, path, targets.rest, settings, builder, faults)
                 if reach is not None and not _is_rope(element, name, reach, targets, builder):
                     builder.note(f"{what}: its range is not read, limits are for hinges, slides and straight ropes.")
                 _note_rest(element, what, builder)
@@ -132,12 +132,16 @@ def _around(inside: Element, what: str, targets: Targets, faults: Faults) -> Aro
 
 
 def _act(
-    element: Element, name: str, path: Transmission, rest: Mapping[str, float], builder: Builder, faults: Faults
-) -> None:
+    element: Element, name: str, path: Transmission, rest: Mapping[str, float], settings: Settings, builder: Builder,
+    faults: Faults,
+) -> None:  # fmt: skip
     """Add the spring, which has a band without force between two lengths, and the damper."""
     what = f"Tendon {name!r}"
-    found = {}
-    for key in ("stiffness", "damping"):
+    found: dict[str, Number] = {}
+    for key, flag in (("stiffness", "spring"), ("damping", "damper")):
+        if flag in settings.disabled:
+            found[key] = 0
+            continue
         row = numbers(element, key, 3, f"{what}: {key}", faults, (0,), least=1)
         found[key] = row[0]
         if any(row[1:]):

@@ -35,6 +35,7 @@ class Settings:
     balance: bool = False
     total_mass: Number = -1
     align: bool = False
+    disabled: frozenset[str] = frozenset()  # what <flag> switches off
 
 
 class Classes:
@@ -125,7 +126,20 @@ def read_settings(root: Element, faults: Faults) -> Settings:
         balance=choice("balanceinertia", "false", "true") == "true",
         total_mass=number(all_of, "settotalmass", "Compiler: settotalmass", faults, -1),
         align=choice("alignfree", "false", "true") == "true",
+        disabled=_disabled(root),
     )
+
+
+def _disabled(root: Element) -> frozenset[str]:
+    """What the flags of <option> switch off; where one is repeated, the last word counts."""
+    flags: dict[str, str] = {}
+    for option in root.all("option"):
+        for flag in option.all("flag"):
+            flags |= flag.attributes
+    found = {key for key, text in flags.items() if text == "disable"}
+    found |= {"equality", "limit", "frictionloss"} if "constraint" in found else set()
+    found |= {"spring", "damper"} if "passive" in found else set()  # of versions before
+    return frozenset(found | ({"passive"} if {"spring", "damper"} <= found else set()))
 
 
 def read_text(text: str, source: str, folder: Path | None, faults: Faults, beyond: bool = False) -> Element:

@@ -278,6 +278,14 @@ def test_equalities_that_do_not_act_are_noted():
     assert "a <flag> disables it" in disabled.notes[0]
 
 
+@pytest.mark.parametrize(("flag", "gone"), [("limit", {"limit of j", "t"}), ("frictionloss", {"friction of j"}),
+                                            ("constraint", {"limit of j", "t", "friction of j"})])  # fmt: skip
+def test_flags_switch_limits_and_friction_off(flag, gone):
+    every, found = (read_mjcf(SWITCHED.format(flags=flags)) for flags in ("", f'{flag}="disable"'))
+    assert {c.name for c in every.switchable} - {c.name for c in found.switchable} == gone
+    assert sum("a <flag> disables" in note for note in found.notes) == (2 if flag == "constraint" else 1)
+
+
 def test_what_is_not_read_is_noted_once_per_kind():
     rest = (
         '<actuator><plugin joint="j"/><plugin joint="j"/></actuator><sensor><touch/></sensor>'
@@ -476,7 +484,23 @@ def test_all_faults_of_a_file_are_reported_at_once():
     assert len(caught.value.faults) == 4
 
 
+SWITCHED = """
+<mujoco><option><flag {flags}/></option><worldbody><site name="w"/><body name="a" gravcomp=".5">
+ <joint name="j" axis="0 1 0" stiffness="2" springref="50" damping="3" frictionloss="1" range="-1 2"/>
+  <geom size=".1" pos="1 0 0"/><site name="s" pos="1 0 .2"/></body></worldbody>
+ <tendon><spatial name="t" stiffness="5" springlength=".2" damping="7" range="0 2"><site site="w"/>
+   <site site="s"/></spatial>
+  <fixed name="f" stiffness="11" springlength=".2" damping="13"><joint joint="j" coef="1"/></fixed></tendon>
+ <actuator><motor joint="j" damping="17" gear="2"/></actuator></mujoco>"""
 MECHANISMS = {
+    "no springs": SWITCHED.format(flags='spring="disable"'),
+    "no dampers": SWITCHED.format(flags='damper="disable"'),
+    "nothing passive": SWITCHED.format(flags='damper="disable" spring="disable"'),
+    "the class of a frame": """
+<mujoco><default><default class="A"><geom density="5000"/></default><default class="B"><geom density="2000"/></default>
+ </default><worldbody><body name="a"><joint name="j"/><frame class="A" pos="1 0 0"><geom size=".1"/><frame class="B">
+  <body name="b"><joint name="k"/><geom size=".1" pos="1 0 0"/></body></frame></frame>
+  <frame class="A" childclass="B"><geom size=".2"/></frame></body></worldbody></mujoco>""",
     "two links": """
 <mujoco model="p"><worldbody><body name="a" pos="0 0 1"><joint name="j" axis="0 1 0"/>
  <geom type="capsule" fromto="0 0 0 .3 .1 -.5" size=".03"/>
