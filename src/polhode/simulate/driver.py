@@ -62,7 +62,7 @@ class Driver:
     ) -> None:
         self.dynamics, eq = movable(dynamics, "Simulation"), dynamics.equations
         self.method, self._t0, chosen = method, float(t0), method_of(method, step, t0)
-        self._fixed = bool(chosen.rule.fixed)
+        self._fixed, self._most = bool(chosen.rule.fixed), np.inf  # and the most steps that it takes
         limits = tolerances(rtol, atol, longest, method, self._fixed)
         self._now, self._record = Run.of(t=t0, step=step or 0.0, every=1, **limits)
         self._inputs = read_inputs(tau, eq, controls)
@@ -219,6 +219,8 @@ class Driver:
 
             # would the rest take thousands of millions of steps?
             steps = now.accepted + now.rejected
+            if steps > self._most:
+                return COLLAPSE
             if not self._fixed and steps - mark[0] >= STUCK:
                 if now.t - mark[1] < 1e-4 * (until - start):
                     return COLLAPSE

@@ -19,6 +19,7 @@ from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
 from polhode.graph import Expr
 from polhode.model.errors import closest
+from polhode.simulate import Simulation
 from polhode.simulate.asked import is_number, movable
 from polhode.simulate.run import simulated
 from polhode.view import needed
@@ -32,6 +33,7 @@ from .sensitivities import sensitivities
 _LOSSES = ("linear", "soft_l1", "huber", "cauchy")
 _FOLLOWS = 0.3  # correlation from sample to sample that is told
 _EXACT = 1e-6  # of the spread of a column: residuals below are rounding
+_TIMES, _STEPS = 10, 1000  # a trial takes so many times the steps of runs before, and of this many, at most
 _ROUNDS = 2  # times that the noise of each quantity is taken from residuals
 
 
@@ -326,6 +328,7 @@ class _Problem:
     names: Sequence[str]
     options: Mapping[str, Any]
     _seen: dict[str, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)
+    _steps: dict[int, int] = field(default_factory=dict)  # the most that a run of an experiment took
 
     def residuals(self, x: np.ndarray, sigma: np.ndarray) -> np.ndarray:
         """By their noise, (N,), without what was not measured; infinite where a trial of parameters cannot run."""
@@ -386,10 +389,18 @@ class _Problem:
     def _measured(self, i: int, run: _Run, x: np.ndarray) -> np.ndarray:
         given, more = self._given(i, run, x)
         driven = driven_by(run.tau or None, self.dynamics.equations, given["t_end"])
+        made: list[Simulation] = []
+
+        def make(*args: Any, **named: Any) -> Simulation:
+            made.append(Simulation(*args, **named))
+            made[0]._most = _TIMES * self._steps.get(i, np.inf)
+            return made[0]
+
         try:
-            traj = simulated(self.dynamics, progress=False, tau=driven.tau, **given)
+            traj = simulated(self.dynamics, progress=False, make=make, tau=driven.tau, **given)
         except ValueError as error:
             raise self._failed(i, x, error) from error
+        self._steps[i] = max(self._steps.get(i, _STEPS), made[0]._now.accepted + made[0]._now.rejected)
         if not traj.outcome.finished:
             raise self._failed(i, x, ValueError(f"the run ended early. {traj.outcome}"))
         return values_along(traj, list(self.columns.values()), more)[-len(run.t) :]

@@ -1,5 +1,6 @@
 """Parameters that are known, found again from noisy data."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -7,6 +8,9 @@ import pytest
 
 import polhode as ph
 from polhode.study import FitWarning
+
+_fit = sys.modules[ph.fit.__module__]  # `polhode.study.fit` is the function
+_Problem, _Run = _fit._Problem, _fit._Run
 
 pytest.importorskip("scipy")
 
@@ -178,3 +182,20 @@ def test_a_robot_is_found_again_with_honest_intervals():
                            q0={"b": 0.3, "c": 0.5}, confidence=0.9)  # fmt: skip
         inside += sum(low < true[name] < high for name, (low, high) in found.intervals.items())
     assert 80 <= inside <= 99  # of 100; 90 are expected, with a deviation of 3 if they were independent
+
+
+def test_a_trial_that_explodes_is_given_up(pendulum):
+    """With damping below 0 it spins ever faster, in ever smaller steps; a fit could wait for such a trial for hours."""
+    t = np.linspace(0, 4, 9)
+    run = _Run(
+        t=t, y=np.zeros((9, 1)), start={"q": {"theta": 0.5}, "u": {}, "z": {}}, tau={}, p=TRUE, t0=0.0, initial=()
+    )
+    problem = _Problem(
+        dynamics=pendulum, runs=[run], columns={"theta": "theta"}, shared=["c"], extra=[], names=["c"],
+        options={"independent": (), "method": "dop853", "rtol": 1e-8, "atol": 1e-8},
+    )  # fmt: skip
+    assert np.isfinite(problem.residuals(np.array([-3.0]), np.ones(1))).all()
+    assert problem._steps[0] >= 1000
+    problem._steps[0] = 3
+    assert np.isinf(problem.residuals(np.array([-2.9]), np.ones(1))).all()
+    assert problem._steps[0] == 3
