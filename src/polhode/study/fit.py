@@ -400,9 +400,9 @@ class _Problem:
             traj = simulated(self.dynamics, progress=False, make=make, tau=driven.tau, **given)
         except ValueError as error:
             raise self._failed(i, x, error) from error
-        self._steps[i] = max(self._steps.get(i, _STEPS), made[0]._now.accepted + made[0]._now.rejected)
         if not traj.outcome.finished:
             raise self._failed(i, x, ValueError(f"the run ended early. {traj.outcome}"))
+        self._steps[i] = max(self._steps.get(i, _STEPS), made[0]._now.accepted + made[0]._now.rejected)
         return values_along(traj, list(self.columns.values()), more)[-len(run.t) :]
 
     def _slopes(self, i: int, run: _Run, x: np.ndarray) -> np.ndarray:

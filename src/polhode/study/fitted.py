@@ -11,6 +11,7 @@ import numpy as np
 _NOTHING = 1e-9  # of the largest singular value: a direction of which the data say nothing
 _VAGUE = 1.0  # standard deviations of a parameter, of its value
 _BEYOND = 6.0  # deviations of the sum of squares that chance does not reach
+_LEFT = 0.5  # values of a column beyond the unknowns that it tells, of which its noise is found
 _SHOWN = 0.1  # of the largest part of a direction
 
 
@@ -135,15 +136,22 @@ def doubtful(
     covariance[lost] = covariance[:, lost] = np.nan
     covariance[lost, lost] = np.inf
     deviation = np.sqrt(np.diag(covariance))
-    quantile = stats.norm.ppf((1 + confidence) / 2)
+    quantile, spent = np.full(n, stats.norm.ppf((1 + confidence) / 2)), np.zeros(len(known), dtype=bool)
     if not given:
         left = np.bincount(places, minlength=len(known)) - leverages(J, places, len(known))
         shares = ((root @ U[:, np.flatnonzero(told)].T) ** 2).T
         by = np.zeros((len(known), n))
         np.add.at(by, places, shares)
         over = np.where(known, 0.0, 1 / np.maximum(left, 1))
-        quantile = stats.t.ppf((1 + confidence) / 2, _freedom(by, over))
+        quantile, spent = stats.t.ppf((1 + confidence) / 2, _freedom(by, over)), ~known & (left < _LEFT)
     notes = [_said(each) for each in unknown]
+    if spent.any():
+        which = ", ".join(name for name, on in zip(columns, spent, strict=True) if on)
+        notes.append(
+            f"The noise of {which} is not known: its values are as few as the unknowns that they tell. Intervals "
+            "have no bounds; give noise=, or more data."
+        )
+        quantile, deviation = np.full(n, np.inf), np.where(deviation > 0, deviation, 1e-300)
     vague = [name for name, d, e in zip(names, deviation, size, strict=True) if np.isfinite(d) and d > _VAGUE * e]
     if vague:
         notes.append(f"The data hardly tell {', '.join(vague)}: deviations are as large as the values.")

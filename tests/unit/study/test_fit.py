@@ -197,5 +197,14 @@ def test_a_trial_that_explodes_is_given_up(pendulum):
     assert np.isfinite(problem.residuals(np.array([-3.0]), np.ones(1))).all()
     assert problem._steps[0] >= 1000
     problem._steps[0] = 3
+    with pytest.raises(ValueError, match=r"with c = -2\.9: the run ended early"):
+        problem._values(np.array([-2.9]))
     assert np.isinf(problem.residuals(np.array([-2.9]), np.ones(1))).all()
-    assert problem._steps[0] == 3
+
+
+def test_a_column_that_the_unknowns_use_up_has_no_intervals(pendulum):
+    """Three values for three unknowns: residuals are 0, and tell nothing of the noise; intervals had no width."""
+    with pytest.warns(FitWarning, match="noise of theta is not known: its values are as few as the unknowns"):
+        found = ph.fit(pendulum, data(pendulum, k=3), {"L": 0.7, "c": 0.1}, p={"m": 0.5}, q0={"theta": 0.9},
+                       initial=["theta"])  # fmt: skip
+    assert all(np.isinf(ends).all() for ends in found.intervals.values())
