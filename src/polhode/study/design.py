@@ -59,7 +59,10 @@ def sample(ranges: Mapping[str, Any], count: int, seed: int = 0, how: str = "lat
         raise ValueError(f'how is {how!r:.40}, expected "latin" or "random".')
     if not ranges:
         raise ValueError('ranges is empty, expected (least, most) by name, {"m": (1, 5)}.')
-    random = np.random.default_rng(seed)
+    try:
+        random = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ValueError(f"seed is {seed!r:.40}, expected a whole number, 0 or more.") from None
     found = {}
     for name, given in ranges.items():
         chance = random.random(count)
@@ -70,11 +73,13 @@ def sample(ranges: Mapping[str, Any], count: int, seed: int = 0, how: str = "lat
 
 
 def _drawn(name: Any, given: Any, chance: np.ndarray) -> np.ndarray:
-    kind, *numbers = given if isinstance(given, (tuple, list)) and isinstance(given[0], str) else ("even", *given)
     try:
+        kind, *numbers = given if isinstance(given[0], str) else ("even", *given)
         a, b = map(float, numbers)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError, KeyError):
         raise ValueError(f"ranges: {str(name)!r} is {given!r:.60}, expected (least, most).") from None
+    if not np.isfinite([a, b]).all():
+        raise ValueError(f"ranges: {str(name)!r} is {given!r:.60}, expected finite numbers.")
     if kind == "even" and a < b:
         return a + (b - a) * chance
     if kind == "log" and 0 < a < b:
