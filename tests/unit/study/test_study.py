@@ -299,7 +299,7 @@ def test_designs():
     with pytest.raises(ValueError, match=r"'b' is \('log', 0, 1\)"):
         ph.sample({"b": ("log", 0, 1)}, 5)
     for wrong in (3, (), (0, np.inf), ("normal", 0)):
-        with pytest.raises(ValueError, match="ranges: 'b' is .*, expected "):
+        with pytest.raises(ValueError, match=r"ranges: 'b' is .*, expected "):
             ph.sample({"b": wrong}, 5)
     with pytest.raises(ValueError, match="seed is 'x', expected a whole number"):
         ph.sample({"b": (0, 1)}, 5, seed="x")
