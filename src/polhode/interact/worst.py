@@ -8,7 +8,6 @@ of what order the worst is. Switches before a step are beside this, up to 20 str
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
 CORRECTIONS = 30  # of what stays equal, see `kernels.settle`
 SPEED = 1e9  # operations a second in small matrices
-HARDENINGS = math.ceil(math.log(lcp.HARD) / math.log(lcp.HARDER))
-NEWTON = (lcp.ROUNDS + 2) * lcp.STEPS + HARDENINGS * lcp.SOFT_STEPS  # steps of one problem
+NEWTON = (lcp.ROUNDS + 2) * lcp.STEPS + lcp.MOST + lcp.SOFT_STEPS  # steps of one problem
 SWEPT = lcp.ROUNDS * lcp.SWEEPS
 
 

@@ -1,12 +1,14 @@
 """Find forces of contacts, brakes and constraints that obey Coulomb's law: see `coulomb` for the problem.
 
 Contacts are scaled so that A is about 1 on its diagonal, which keeps the cones. Newton's method
-on the projections of Alart and Curnier finds most solutions in a few steps; sweeps of Gauss and
-Seidel lead it to others. For the rest contacts yield at first, w = (A + soft) lam + b, and
-become hard by and by; where no forces do, those grow without bound, and prove it.
+on the projections of Alart and Curnier finds most solutions in a few steps. For others contacts yield at first,
+about the forces found before, w = A lam + b + soft (lam - before), and become hard by and by: quickly where
+Newton's method follows, slowly where it does not. A that is singular, or nearly, is not in its way then. Where
+there are no forces, they grow without bound, and prove it. Sweeps of Gauss and Seidel lead to what is left.
 
 Reference: [Alart, Curnier 1991], A mixed formulation for frictional contact problems;
-[Acary, Bremond, Huber 2018], On solving contact problems with Coulomb friction.
+[Acary, Bremond, Huber 2018], On solving contact problems with Coulomb friction; [Rockafellar 1976], Monotone
+operators and the proximal point algorithm.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ SOLVED, UNSOLVED, JAMMED = 0, 1, 2
 STEPS, PATIENCE = 15, 6  # of Newton's method; steps that may pass without a tenth less of residual
 HALVINGS, WORSE = 2, 10.0  # of a step after which the residual is so many times larger
 ROUNDS, SWEEPS = 2, 20
-SOFT_STEPS, HARDER, HARD = 5, 0.2, 1e-9  # of Newton's method for contacts that yield: 1 to HARD of A
+SOFT, HARD = 0.1, 1e-13  # how much contacts yield, of A
+SOFT_STEPS, MOST = 10, 60  # of Newton's method for one that yields, and for all
+HARDER, FOLLOWED, SLOWEST = 0.2, 2, 0.9  # from one to the next; steps that are few; where it is as if it had followed
 SUCCESS = 1e-10  # residual, of what its row adds up, that between LEAST and 1 of b
 LEAST = 1e-6
 ROUNDING = 1e-15  # of what its row adds up, allowed beside where forces are large
@@ -62,6 +66,8 @@ class Work(NamedTuple):
     kept: Array  # the best of Newton's steps
     best: Array  # the best that contacts and brakes can carry
     diagonal: Array
+    given: Array  # b
+    before: Array  # forces about which contacts yield
     first: Array  # of each row of Newton's matrix: where its set begins
     live: Array  # and which it is
     order: Array
@@ -127,14 +133,18 @@ def _newton_step(p: Problem, x: Work, room: Array) -> None:
 
 
 @helper
-def _newton(p: Problem, x: Work, room: Array, goal: float, steps: int) -> None:
-    """Step until the residual is at rounding, or for PATIENCE steps no tenth less; lam is then the best."""
+def _newton(p: Problem, x: Work, room: Array, goal: float, enough: float, steps: int) -> tuple[float, int]:
+    """Step until the residual is `enough`, or for PATIENCE steps no tenth less; lam is then the best.
+
+    Returns its residual, and how many steps there were.
+    """
     now = least = residual(p, x.lam, x.z, x.F)
-    since = 0
+    since = taken = 0
     copy(x.lam, x.kept)
     for _ in range(steps):
-        if least <= 1e-5 * goal or since > (0 if least <= goal else PATIENCE):
+        if least <= enough or since > (0 if least <= goal else PATIENCE):
             break
+        taken += 1
         _newton_step(p, x, room)
         before, now = now, residual(p, x.lam, x.z, x.F)
         for _ in range(HALVINGS):
@@ -149,21 +159,40 @@ def _newton(p: Problem, x: Work, room: Array, goal: float, steps: int) -> None:
             least = now
             copy(x.lam, x.kept)
     copy(x.kept, x.lam)
+    return least, taken
 
 
 @helper
 def _harden(p: Problem, x: Work, room: Array, goal: float) -> None:
-    """Follow the solution of contacts that yield, w = (A + soft) lam + b, while they become hard."""
-    soft = 1.0
+    """Follow the solution of contacts that yield, w = A lam + b + soft (lam - before), while they become hard.
+
+    Where Newton's method does not follow, they become so in smaller steps; SLOWEST of one is as if it had.
+    """
+    soft, harder, spent = SOFT, HARDER, 0
     for i in range(x.lam.size):
-        x.diagonal[i] = p.A[i, i]
-    while soft > HARD:
+        x.diagonal[i], x.given[i], x.before[i], x.lam[i] = p.A[i, i], p.b[i], 0.0, 0.0
+    while soft > HARD and spent < MOST:
         for i in range(x.lam.size):
             p.A[i, i] = x.diagonal[i] + soft
-        _newton(p, x, room, goal, SOFT_STEPS)
-        soft *= HARDER
-    for i in range(x.lam.size):
-        p.A[i, i] = x.diagonal[i]
+            p.b[i] = x.given[i] - soft * x.before[i]
+        left, taken = _newton(p, x, room, goal, 0.1 * goal, SOFT_STEPS)
+        spent += max(taken, 1)
+        for i in range(x.lam.size):
+            p.A[i, i], p.b[i] = x.diagonal[i], x.given[i]
+        if left <= goal:
+            copy(x.lam, x.before)
+            if residual(p, x.lam, x.z, x.F) <= goal:
+                return
+            harder = max(0.5 * harder, 0.02) if taken <= FOLLOWED else harder
+            soft *= harder
+            continue
+        harder = np.sqrt(harder)
+        if harder > SLOWEST:
+            copy(x.lam, x.before)
+            soft, harder = 3.0 * soft, 0.5
+        else:
+            copy(x.before, x.lam)
+            soft /= harder
 
 
 @helper
@@ -219,23 +248,25 @@ def solve(
     x = Work(
         part(room, at, k), part(room, at + k, k), part(room, at + 2 * k, k), part(room, at + 3 * k, k),
         part(room, at + 4 * k, k), part(room, at + 5 * k, k), part(room, at + 6 * k, k), part(room, at + 7 * k, k),
-        part(room, at + 8 * k, k), part(ints, k, k), part(ints, 2 * k, k), part(ints, 3 * k, k),
+        part(room, at + 8 * k, k), part(room, at + 9 * k, k), part(room, at + 10 * k, k), part(ints, k, k),
+        part(ints, 2 * k, k), part(ints, 3 * k, k),
     )  # fmt: skip
-    matrix = part(room, at + 9 * k, k * k)
+    matrix = part(room, at + 11 * k, k * k)
     goal = SUCCESS * largest(p.b)
     for i in range(k):
         x.lam[i] = 0.0 if p.dead[i] or goal == 0.0 or not abs(lam[i]) < np.inf else lam[i] / scale[i]
     copy(x.lam, x.best)
     least, solved, jammed = np.inf, False, False
     for attempt in range(ROUNDS + 2):
-        if 1 <= attempt <= ROUNDS:
+        if attempt == 1:
+            _harden(p, x, matrix, goal)
+            jammed = _is_jammed(p, x.lam, x.row)
+        elif attempt > 1:
             copy(x.best, x.lam)
             _sweep(p, x.lam)
             least = _keep(p, x, least, goal)
-        elif attempt > ROUNDS:
-            _harden(p, x, matrix, goal)
-            jammed = _is_jammed(p, x.lam, x.row)
-        _newton(p, x, matrix, goal if attempt == 0 else LEAST * goal, STEPS)
+        aim = goal if attempt == 0 else LEAST * goal
+        _newton(p, x, matrix, aim, 1e-5 * aim, STEPS)
         least = _keep(p, x, least, goal)
         solved = _is_solved(p, x, goal)
         if solved:

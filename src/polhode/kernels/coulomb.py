@@ -45,7 +45,7 @@ class Problem(NamedTuple):
 
 def room_for(k: int) -> int:
     """How many floats `solve` and `modes` need for k rows."""
-    return 2 * k * k + 12 * k
+    return 2 * k * k + 14 * k
 
 
 def ints_for(k: int) -> int:
