@@ -14,7 +14,7 @@ import numpy as np
 
 from polhode.graph import Expr, Matrix, symbol, zeros
 from polhode.kinematics import Kinematics
-from polhode.kinematics.constraints import across_of, ties_first
+from polhode.kinematics.constraints import across_of, captured_turn, ties_first
 from polhode.kinematics.touch import along_relief, relief_of, upward
 from polhode.model import (
     WORLD,
@@ -60,7 +60,8 @@ class Arrow(NamedTuple):
 class Arrows:
     """How constraints of a model act, by their names.
 
-    kin    : in the speeds of the joints; values : of the parameters
+    kin    : in the speeds of the joints
+    values : of the parameters, and of what latches captured where they engaged; without those they engage now
     """
 
     def __init__(self, kin: Kinematics, values: Mapping[Expr, float]) -> None:
@@ -158,13 +159,20 @@ class Arrows:
             d = p_B - p_A
             return Arrow(b, p_B, d * (lam[0] / max(float(np.linalg.norm(d)), 1e-300)), torque), p_A
         if kind in ("parallel", "hinge", "cylinder"):
-            there = R_B @ axis
+            there, tilted = R_B @ axis, self._engaged(c, R_A, R_B)
             for v, load in zip(across, lam[k:], strict=True):
-                # where a latch is closed, it turned by nothing since it engaged: v is then in b
-                torque += np.cross(there, (R_B if latched else R_A) @ v) * load
+                torque += np.cross(there, tilted @ v) * load
         elif kind in ("orientation", "slider", "weld"):
             torque = R_B @ lam[k:]
         return Arrow(b, at, force, torque), at
+
+    def _engaged(self, c: Loop | Latch, R_A: np.ndarray, R_B: np.ndarray) -> np.ndarray:
+        """The axes by which tilts are told, which are carried by a: those of b where a latch engaged, or those of a."""
+        if not isinstance(c, Latch):
+            return R_A
+        turn = captured_turn(c)
+        known = turn[0, 0] in self._values
+        return R_A @ self._numbers(turn.entries).reshape(3, 3) if known else R_B
 
     def _pulled(self, c: Rope, tension: float, place: Place) -> tuple[Arrow, np.ndarray]:
         p_A, p_B = (place(end)[:3, 3] for end in c.ends)

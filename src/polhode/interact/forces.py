@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polhode.graph import Matrix, free_symbols, symbol, vector
+from polhode.graph import Expr, Matrix, free_symbols, symbol, vector
 from polhode.kinematics.compliant import compliant_loads, stop_forces
 from polhode.model import Compliant, CompliantContact, CompliantRope, CompliantStop
 from polhode.view.solid import numbers
@@ -64,6 +64,7 @@ class Forces:
             self._reactions = Reactions(self._loop)
         place = partial(self._place, poses)
         self._measure()
+        self._values |= self._captured()
         self._reactions.look()
         found: list[tuple[str, Arrow]] = []
         for name, lam in _by_name(self._reactions):
@@ -96,6 +97,14 @@ class Forces:
         for name, X in self._lengths.items():
             self._places[name] = self._places[name][0], numbers(X.entries, self._values).reshape(4, 4)
         self._arrows = Arrows(self._loop.dynamics.equations.kinematics.joints, self._values)
+
+    def _captured(self) -> dict[Expr, float]:
+        """What latches captured where they engaged: what turned since then has its reactions in axes of that moment."""
+        board = self._loop._sim._modes.board
+        if board is None:
+            return {}
+        symbols = (s for _, s, _ in board.program.candidates.captured)
+        return dict(zip(symbols, board.captured.tolist(), strict=True))
 
     @cached_property
     def _loads(self) -> AtState:

@@ -334,11 +334,15 @@ class Switchboard:
         bounced = {names[i] for i in struck if psi[i] > BEYOND * pace[i]}
         return tuple(dict.fromkeys(names[i] for i in struck if names[i] not in bounced))
 
+    @property
+    def captured(self) -> np.ndarray:
+        """What constraints captured where they engaged, in the order of the program's own."""
+        first, many = int(self.rows.places[0]["captured_at"]), int(self.rows.places[0]["captures"])
+        return self.machine.p[first : first + many].copy()
+
     def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The modes and directions of rows, and what they captured where they engaged."""
-        first, many = int(self.rows.places[0]["captured_at"]), int(self.rows.places[0]["captures"])
-        captured = self.machine.p[first : first + many]
-        return self.rows.view("mode").copy(), self.rows.view("slip").copy(), captured.copy()
+        return self.rows.view("mode").copy(), self.rows.view("slip").copy(), self.captured
 
     @property
     def _changing(self) -> tuple[np.ndarray, ...]:

@@ -291,3 +291,33 @@ def test_what_yields_does_so_by_parameters_that_were_changed():
     arrow = after(table, 2000)["soft"]
     np.testing.assert_allclose(arrow.force, [0, 0, 2 * G], rtol=1e-6)
     np.testing.assert_allclose(arrow.at, [0, 0, -2 * G / 2e4], rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("ends", [("hook", "grip"), ("grip", "hook")])
+@pytest.mark.parametrize("kind", ["hinge", "cylinder", "parallel"])
+def test_a_latch_that_turned_about_its_axis_since_it_engaged(kind, ends):
+    """Its force and torque, with the weight, are what changes the momentum about the origin, of a body thrown in space."""
+    com, J, m = np.array([0.03, -0.05, 0.02]), np.diag([0.02, 0.05, 0.04]), 1.7
+    build = ph.Builder("box", gravity=(0, 0, -G))
+    build.body("box", joint=ph.free(name="box"), mass=m, com=com, inertia=np.diag(J))
+    build.marker("grip", body="box", at=(0.2, -0.1, 0.15), rpy=(0.3, 0.5, -0.4))
+    build.marker("hook", body="world", at=(0, 0, 0.6))
+    build.latch(*ends, kind=kind, axis="y", name="latch", active=False)
+    table = table_of(build, None, [4.0, -15.0, 3.0, 0, 0, 0], rate=8000)
+    dyn, rt = table.loop.dynamics, table.loop
+
+    def momentum():
+        X, V = dyn.pose("box")(rt.state.q), dyn.velocity("box")(rt.state.q, rt.state.u)
+        R, c = X[:3, :3], X[:3, :3] @ com
+        p = m * (V[3:] + np.cross(V[:3], c))
+        return np.array([*(np.cross(X[:3, 3] + c, p) + R @ J @ R.T @ V[:3]), *p]), X[:3, 3] + c
+
+    rt.step(10)
+    rt.engage("latch")
+    rt.step(800)
+    before, place = momentum()
+    arrow = after(table, 1, every=1)["latch"]
+    gained = (momentum()[0] - before) * 8000 - [*np.cross(place, [0, 0, -m * G]), 0, 0, -m * G]
+    found = np.array([*(np.cross(arrow.at, arrow.force) + arrow.torque), *arrow.force])
+    assert np.linalg.norm(arrow.torque) > 0.01
+    np.testing.assert_allclose(found, gained, atol=0.02 * np.abs(gained).max())
