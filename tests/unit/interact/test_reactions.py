@@ -296,7 +296,7 @@ def test_what_yields_does_so_by_parameters_that_were_changed():
 @pytest.mark.parametrize("ends", [("hook", "grip"), ("grip", "hook")])
 @pytest.mark.parametrize("kind", ["hinge", "cylinder", "parallel"])
 def test_a_latch_that_turned_about_its_axis_since_it_engaged(kind, ends):
-    """Its force and torque, with the weight, are what changes the momentum about the origin, of a body thrown in space."""
+    """Its force and torque, with the weight, are what changes the momentum of a body that is thrown in space."""
     com, J, m = np.array([0.03, -0.05, 0.02]), np.diag([0.02, 0.05, 0.04]), 1.7
     build = ph.Builder("box", gravity=(0, 0, -G))
     build.body("box", joint=ph.free(name="box"), mass=m, com=com, inertia=np.diag(J))
