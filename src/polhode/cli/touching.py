@@ -97,7 +97,7 @@ class Touching:
             raise ValueError(f"--marker {self.marker:.60}: there is none. {closest(self.marker, frames)}")
         if self.kind in SHOWS:
             shown, rubs = min(rate, SLOWER[self.kind]), self.friction / self.scale**2
-            found = suggest(dynamics, self.marker, shown, q, rubs, turns=False, **given)
+            found = suggest(dynamics, self.marker, shown, q, rubs, turns=False, steps=rate, **given)
             stiffness, damping = found.stiffness, found.damping
         else:  # nobody feels it: as the hands of the page
             mass = effective_mass(dynamics, self.marker, q, **given)[1]

@@ -60,15 +60,17 @@ class Link(Serving):
 
     def _check(self) -> None:
         """Warn of a coupler that makes energy at the state that is now."""
-        c, rate, q = self.coupler, self.rt.rate, self.rt.state.q
-        turning, moving = effective_mass(self.rt.dynamics, c.marker, q, **self._p)
+        c, rate, state = self.coupler, self.rt.rate, self.rt.state
+        q, given = state.q, self._p | {"t": state.t, "z": state.z}
+        own = rate if self.rt._begin["method"] == "moreau" else None  # steps of others meet springs differently
+        turning, moving = effective_mass(self.rt.dynamics, c.marker, q, own, **given)
         if np.isfinite(moving):
             warn_if_active(c.stiffness, c.damping, moving, rate, self.device.damping or None)
         if np.isfinite(turning) and c.turns:
             rubs = getattr(self.device, "turning_damping", 0.0) if self.device.most_torque else 0.0
             warn_if_active(c.turning_stiffness, c.turning_damping, turning, rate, rubs or None, turning=True)
             both = (c.stiffness, c.damping), (c.turning_stiffness, c.turning_damping)
-            warn_if_active_together(*both, self.rt.dynamics, c.marker, rate, q, **self._p)
+            warn_if_active_together(*both, self.rt.dynamics, c.marker, rate, q, **given)
         for what, shows, most, unit in (
             ("force", self.device.most_force, c.most_force, "N"),
             ("torque", self.device.most_torque, c.most_torque, "N m"),

@@ -17,6 +17,10 @@ the mass, which has F T (v + T F / 2 m) of what it is given, F T w: less by T^2 
 Beyond it K' and B' are negative, so that nothing is promised; the machine alone, its device at rest, gains energy from
 K T^2 = 4 m - 2 B T + B^2 T^2 / m on, which is the same where B is 0.
 
+A machine with springs and dampers of its own, -K_m q - C_m u, does the same with M - T^2 K_m / 4 - T C_m / 2 in place
+of M: from M a = F0 and F0 = P + (T^2 K_m / 4 + T C_m / 2) a, where P are the forces at the mean position and w. So m is
+the mass that a push at the marker meets of that matrix, which is less: a stiff machine leaves less to its coupler.
+
 The side of the device. It moves by a in a step in which the force is held, by a- in the step before, from which its
 speed is known, and the marker by c. What its own friction b and the coupler lose in a step is
 
@@ -46,9 +50,15 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.equations.parameters import Call, ordered
+from polhode.equations.program import program_of
 from polhode.simulate.asked import is_number, movable
 
+from .parameters import is_positive
+
 LEAST = 0.5  # of D: a coupler that is felt twice as stiff as it is said to be
+WEIGHTLESS = 1e-13  # of the inertias of speeds: what is less is rounding
+NEAR = 1e-6  # m, rad, m/s or rad/s, by which forces of the machine itself are differentiated
 ROUNDED = 1e-3  # of a device's friction, which nobody knows better: numbers rounded to four digits are no fault
 
 
@@ -66,15 +76,18 @@ class Stiffness:
     turning_damping: float
 
 
-def effective_mass(dynamics: Dynamics, marker: str, q: Any, **given: Any) -> tuple[float, float]:
+def effective_mass(
+    dynamics: Dynamics, marker: str, q: Any, rate: float | None = None, **given: Any
+) -> tuple[float, float]:  # fmt: skip
     """The least inertia that a torque and a force at a marker meet, kg m^2 and kg, over all directions.
 
     1 / (the largest eigenvalue of J M^-1 J^T), of the angular and of the linear part of J; inf where it cannot move.
     Constraints that hold only make it more.
+
+    rate : what a step of 1/rate meets, ticks a second: springs and dampers of the machine itself make it less
     """
     movable(dynamics, "effective_mass")
-    M, J = dynamics.mass_matrix(q, **given), dynamics.jacobian(marker)(q, **given)
-    mobility = J @ np.linalg.solve(M, J.T)
+    mobility = _mobility(dynamics, marker, q, rate, given)
     most = [float(np.linalg.eigvalsh(part)[-1]) for part in (mobility[:3, :3], mobility[3:, 3:])]
     turning, moving = (1 / x if x > 1e-24 * max(most) else inf for x in most)
     return turning, moving
@@ -86,14 +99,91 @@ def load(
 ) -> float:  # fmt: skip
     """The largest eigenvalue of (K T^2 + 2 B T) J M^-1 J^T / 4, of springs that move and turn a marker at once.
 
-    Below 1 a step makes no energy: D > 0 in all directions, and where pushing turns, the two add up.
+    Below 1 a step makes no energy: D > 0 in all directions, and where pushing turns, the two add up. M is what a step
+    meets, as of `effective_mass`.
 
     moving, turning : stiffness and damping of each
     """
-    M, J = dynamics.mass_matrix(q, **given), dynamics.jacobian(marker)(q, **given)
     pushes = np.repeat([K / rate**2 + 2 * B / rate for K, B in (turning, moving)], 3) / 4
-    root = np.sqrt(pushes)[:, None] * J
-    return float(np.linalg.eigvalsh(root @ np.linalg.solve(M, root.T))[-1])
+    root = np.sqrt(pushes)
+    return float(np.linalg.eigvalsh(root[:, None] * _mobility(dynamics, marker, q, rate, given) * root)[-1])
+
+
+def _mobility(dynamics: Dynamics, marker: str, q: Any, rate: float | None, given: dict[str, Any]) -> np.ndarray:
+    """J M^-1 J^T of a marker, (6, 6), by what a step meets where there is a rate."""
+    M, J = (call(q, **_known(dynamics, call, given)) for call in (dynamics.mass_matrix, dynamics.jacobian(marker)))
+    motions = np.eye(len(M)) if _weighs(M) else _held(dynamics, M, q, given)
+    M, J = motions.T @ M @ motions, J @ motions
+    if rate is not None:
+        K, C = (motions.T @ part @ motions for part in _springs(dynamics, q, given))
+        M = _met(M, K, C, 1 / rate)
+    found: np.ndarray = J @ np.linalg.solve(M, J.T)
+    return found
+
+
+def _held(dynamics: Dynamics, M: np.ndarray, q: Any, given: dict[str, Any]) -> np.ndarray:
+    """The motions that constraints allow which hold from the beginning, (nu, k), where some links have no mass."""
+    known: dict[str, Any] = {key: given.get(key) for key in ("t", "z", "p")}
+    sizes = np.sqrt(np.maximum(np.diagonal(M), 0.0))
+    sizes[sizes == 0] = 1.0
+    left, strong, _ = np.linalg.svd(dynamics.impulse(q, np.eye(len(M)), check=False, **known)[0].T * sizes[:, None])
+    motions: np.ndarray = left[:, strong > 1e-9 * strong[0]] / sizes[:, None]
+    if not _weighs(motions.T @ M @ motions):
+        raise ValueError(
+            f"Model {dynamics.equations.model.name!r}: something moves without mass at these coordinates, so a coupler "
+            "of any stiffness makes energy. Give it mass, or constraints that are active."
+        )
+    return motions
+
+
+def _weighs(M: np.ndarray) -> bool:
+    """Whether a matrix of masses is more than rounding in every direction."""
+    sizes = np.sqrt(np.maximum(np.diagonal(M), 0.0))
+    return bool(sizes.all()) and float(np.linalg.eigvalsh(M / np.outer(sizes, sizes))[0]) > WEIGHTLESS
+
+
+def _met(M: np.ndarray, K: np.ndarray, C: np.ndarray, T: float) -> np.ndarray:
+    """M - T^2 K / 4 - T C / 2, of springs K and dampers C of the machine itself: what a step of T meets.
+
+    A damper that no step could follow is dry friction made smooth, whose force is bounded: it is left out.
+    """
+    springs = M - T**2 / 4 * K
+    for met in (springs - T / 2 * C, springs):
+        if is_positive(met):
+            return met
+    at = float(np.max(np.linalg.eigvals(np.linalg.solve(M, T**2 / 4 * K)).real))
+    warnings.warn(
+        f"The machine has springs of its own that are too stiff for {1 / T:g} ticks a second: T^2 K M^-1 / 4 is "
+        f"{at:.4g}, expected below 1. It may make energy by itself, so nothing is promised of a coupler. "
+        "Take a higher rate.",
+        CouplerWarning, stacklevel=5,
+    )  # fmt: skip
+    return M
+
+
+def _springs(dynamics: Dynamics, q: Any, given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the forces that hold the machine at rest change with small motions, and with speeds; symmetric."""
+    needed, rates, n = dynamics.inverse_dynamics, dynamics.rates, len(dynamics.equations.u)
+    known, moving = (_known(dynamics, call, given) for call in (needed, rates))
+    here, none, each = np.tile(np.asarray(q, dtype=float), (n, 1)), np.zeros((n, n)), np.eye(n)
+    way = NEAR * (rates(here, each, **moving) - rates(here, none, **moving))
+    ahead, behind = (needed(dynamics.unit(here + sign * way), none, none, **known) for sign in (1, -1))
+    faster, slower = (needed(here, sign * NEAR * each, none, **known) for sign in (1, -1))
+    K, C = (ahead - behind) / (2 * NEAR), (faster - slower) / (2 * NEAR)
+    return (K + K.T) / 2, (C + C.T) / 2
+
+
+def _known(dynamics: Dynamics, call: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What a call takes, with the beginning where it needs a time or states that are not given."""
+    if not isinstance(call, Call):
+        return {key: value for key, value in given.items() if key not in ("t", "z")}
+    found = dict(given)
+    if call.timed:
+        found.setdefault("t", 0.0)
+    if call.stated and found.get("z") is None:
+        names = dynamics.parameters
+        found["z"] = program_of(dynamics).starts(ordered(call.name, found.get("p"), names, names))
+    return found
 
 
 def margin(stiffness: float, damping: float, mass: float, rate: float) -> float:
@@ -113,7 +203,7 @@ def needed_damping(stiffness: float, damping: float, mass: float, rate: float) -
 
 def suggest(
     dynamics: Dynamics, marker: str, rate: float, q: Any = None, device_damping: float | None = None,
-    turning_device_damping: float | None = None, turns: bool = True, **given: Any,
+    turning_device_damping: float | None = None, turns: bool = True, steps: float | None = None, **given: Any,
 ) -> Stiffness:  # fmt: skip
     """The stiffest coupler at a marker that makes no energy, with the damping that goes with it.
 
@@ -122,6 +212,7 @@ def suggest(
     q              : coordinates, at which the mass is taken; give those where it is lightest
     device_damping : friction b of the device, N s/m; None for a device that shows no force, as a mouse
     turns          : whether the coupler also turns the marker: both then share what the machine allows
+    steps          : of the machine a second, where it takes more than the device is shown: for springs of its own
     """
     movable(dynamics, "suggest")
     if not is_number(rate) or not 0 < rate < inf:
@@ -130,8 +221,8 @@ def suggest(
         if b is not None and (not is_number(b) or not b > 0):
             raise ValueError(f"suggest: {key} is {b!r:.40}, expected a number above 0. Without friction no coupler is "
                              "passive; leave it out for a device that shows no force.")  # fmt: skip
-    where = np.zeros(len(dynamics.equations.q)) if q is None else q
-    turning, moving = effective_mass(dynamics, marker, where, **given)
+    where = dynamics.equations.model.neutral() if q is None else q
+    turning, moving = effective_mass(dynamics, marker, where, rate if steps is None else steps, **given)
     share = 0.5 if turns else 1.0
     K, B = _stiffest(moving * share, rate, device_damping)
     K_r, B_r = _stiffest(turning * share, rate, turning_device_damping) if turns else (0.0, 0.0)

@@ -226,6 +226,76 @@ def test_the_effective_mass_is_the_least_that_a_push_meets():
         assert least <= min(met) <= 1.01 * least
 
 
+def sprung(k, c):
+    """A sledge with a spring and a damper of its own, in parts of what steps of T can follow."""
+    build = ph.Builder("sprung", gravity=(0, 0, 0))
+    build.body("sledge", joint=ph.prismatic("x", name="x", damping=c * M / T), mass=M)
+    build.force("x_dot", -k * M / T**2 * ph.symbol("x"))
+    return build.build()
+
+
+@pytest.mark.parametrize(("k", "c"), [(1.5, 0.0), (3.5, 0.0), (0.0, 1.9), (1.5, 0.5)])
+def test_a_machine_with_springs_of_its_own_leaves_less_to_its_coupler(k, c):
+    """The hand is never given more than it gave, beyond what machine and coupler have at first."""
+    model, b = sprung(k, c), 1e4
+    found = suggest(ph.formulate(model).compile(), "sledge", RATE, device_damping=b, turns=False)
+    assert found.stiffness < suggest(sledge(1, 1)[0].dynamics, "sledge", RATE, device_damping=b, turns=False).stiffness
+    held = coupler(model, "sledge", stiffness=found.stiffness, damping=found.damping)
+    rt, hand, rng, put = (
+        realtime(ph.formulate(held.model).compile(), rate=RATE),
+        Prescribed(),
+        np.random.default_rng(2),
+        0.0,
+    )
+    hand.damping = b
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        link = Link(rt, held, hand)
+    for n in range(1500):
+        link.tick()
+        by = 1e-3 * rng.normal() * ((-1) ** n if n > 700 else 1) * (n < 1400)
+        put += -hand.force * by + b * by**2 / T
+        hand.move(by)
+        x, v = rt.state.q[0], rt.state.u[0]
+        has = 0.5 * M * v**2 + 0.5 * k * M / T**2 * x**2 + 0.5 * found.stiffness * (hand.x - x) ** 2
+        assert has <= put * (1 + 1e-9) + 1e-12
+
+
+def test_a_coupler_that_a_machine_with_springs_cannot_bear_is_warned_of():
+    free = suggest(sledge(1, 1)[0].dynamics, "sledge", RATE, device_damping=1e4, turns=False)
+    held = coupler(sprung(3.0, 0.0), "sledge", stiffness=free.stiffness, damping=free.damping)
+    rt = realtime(ph.formulate(held.model).compile(), rate=RATE)
+    with pytest.warns(CouplerWarning, match=r"\(K T\^2 \+ 2 B T\) / 4 m is 2.4, expected below 1"):
+        Link(rt, held, Prescribed())
+    with pytest.warns(
+        CouplerWarning, match=r"springs of its own that are too stiff for 100 ticks a second: .* is 1.1,"
+    ):
+        suggest(ph.formulate(sprung(4.4, 0.0)).compile(), "sledge", RATE)
+
+
+def test_links_without_mass_have_that_of_what_they_are_tied_to():
+    """A four-bar whose coupler weighs nothing, in its one motion, by differences of positions that close."""
+    build = ph.Builder("four-bar")
+    for name, at, parent, mass in (("crank", 0, "world", 1), ("rod", 1, "crank", 0), ("rocker", 2, "world", 1)):
+        build.body(name, at=(at, 0, 0), parent=parent, joint=ph.revolute("y", name=name), mass=mass, com=(0.5, 0, 0),
+                   inertia=(0, 0.1 * mass, 0.1 * mass))  # fmt: skip
+    build.marker("end", body="rod", at=(2, 0, 0))
+    build.marker("top", body="rocker", at=(1.5, 0, 0))
+    build.loop("end", "top", "point", name="pin")
+    dyn = ph.formulate(build.build()).compile()
+    at, h = ph.assemble(dyn, [-1, 0.7, -1.3], keep=["crank"]).q, 1e-5
+    ahead, behind = (ph.assemble(dyn, at + [way, 0, 0], keep=["crank"]).q for way in (h, -h))
+    motion = (ahead - behind) / (2 * h)
+    mass = motion @ dyn.mass_matrix(at) @ motion
+    w, v = np.split(dyn.jacobian("end")(at) @ motion, 2)
+    assert effective_mass(dyn, "end", at) == pytest.approx((mass / (w @ w), mass / (v @ v)), rel=1e-6)
+    assert effective_mass(dyn, "end", at, RATE)[1] == pytest.approx(mass / (v @ v), rel=1e-2)  # gravity is soft
+    loose = ph.Builder("loose")
+    loose.body("bob", joint=ph.free(name="bob"), mass=1)
+    with pytest.raises(ValueError, match="'loose': something moves without mass at these coordinates"):
+        suggest(ph.formulate(loose.build()).compile(), "bob", RATE)
+
+
 @pytest.mark.parametrize("given", [{"rate": 0}, {"rate": 100, "device_damping": 0}])
 def test_what_is_wrong_is_told(given):
     rt, _ = sledge(1.0, 1.0)
