@@ -7,6 +7,9 @@ from math import inf, isfinite
 from typing import Protocol
 
 NOTHING: tuple[float, ...] = (0.0,) * 6  # of a wrench
+FURTHEST = (
+    1e9  # m, m/s, rad/s: beyond it no device is, and squares of forces would overflow before a coupler limits them
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +30,10 @@ class Sample:
     buttons: int = 1
 
     def finite(self) -> bool:
-        """Whether all of it are numbers, and the rotation is one."""
+        """Whether all of it are numbers that a device may have, and the rotation is one."""
         size = sum(x * x for x in self.rotation)
-        return all(map(isfinite, (self.t, *self.position, *self.rotation, *self.twist))) and 0.25 < size < 4
+        near = all(abs(x) <= FURTHEST for x in (*self.position, *self.twist))  # not where one is NaN
+        return near and isfinite(self.t) and 0.25 < size < 4
 
 
 class Device(Protocol):

@@ -83,6 +83,7 @@ def test_what_is_no_packet_is_left_aside(pair):
     good = packed(HERE, 2)
     bad = [b"", b"PHS1", good[:-1], good + b"\0", b"PHS2" + good[4:], os.urandom(128), bytes(60_000)]
     bad += [good[:16] + struct.pack("<d", value) + good[24:] for value in (math.nan, math.inf)]
+    bad += [good[:at] + struct.pack("<d", 1e300) + good[at + 8 :] for at in (16, 72, 96, 112)]
     bad += [good[:40] + struct.pack("<4d", 0, 0, 0, 0) + good[72:]]
     for data in bad:
         driver._socket.send(data)
