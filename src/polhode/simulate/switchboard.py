@@ -14,7 +14,7 @@ from polhode.graph import Expr, evaluate, symbol
 from polhode.kernels.after import impose
 from polhode.kernels.choice import JAMMED
 from polhode.kernels.events import AT_ONCE, coincide
-from polhode.kernels.machine import OK, Machine
+from polhode.kernels.machine import FACTORS, OK, SINGULAR, Machine
 from polhode.kernels.mode import (
     CLOSED,
     COMMAND,
@@ -73,6 +73,7 @@ class Switchboard:
         assert machine.switching is not None
         self.program, self.machine, self.x = program, machine, x
         self.names, self.rows = program.groups, Rows(machine.switching)
+        self._solves = bool(machine.code[FACTORS]) or not len(program.constraints)  # links without mass have no factors
         self._resolve = (impose if whole else resolve).bind(machine, runs, x)
         self._coincide = None if whole else coincide.bind(machine, runs, x)
         self.whole = whole
@@ -271,7 +272,7 @@ class Switchboard:
         wished = [self.names[g] for g in np.flatnonzero(board.view("wanted") > 0)]
         places["cause"] = cause
         self._refuse_beyond(t, first)
-        status = self._resolve()
+        status = self._resolve() if self._solves else SINGULAR
         vague = self._vague(t) if status == OK else ""
         if status != OK or vague:
             reason = vague or self.why_not(status, t, wished, *self._open_row())
@@ -404,6 +405,14 @@ class Switchboard:
             return (
                 f"At t = {t:.6g} s no mode of contacts, stops and friction is consistent, and no impulse makes one: "
                 "the machine jams. Smaller coefficients of friction may have one."
+            )
+        if status == SINGULAR:
+            where = (
+                "in this position. Start in another one, or give" if self._solves else "without its constraints. Give"
+            )
+            return (
+                f"The mode at t = {t:.6g} s cannot be found: the inertia matrix is singular {where} the bodies mass "
+                "and inertia all around, or their joints an armature."
             )
         kind, engaged = self.rows.view("kind"), self.rows.view("engaged")
         held = [name for g, name in enumerate(self.names) if engaged[g] and kind[self._of[g][0]] == EQUAL]
