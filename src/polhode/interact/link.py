@@ -112,7 +112,7 @@ class Link(Serving):
         if not holds or sample is None:
             self._let_go()
             return
-        state = self.rt.state
+        sample, state = sample.unit(), self.rt.state
         if not self._inputs.get(self.coupler.controls[-1]) or state.t < self._t:
             self._last = self._begin(sample, state)  # it grips: nothing was moved before
         sample, self._t = self._seen(sample), state.t

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Protocol
 
@@ -34,6 +34,12 @@ class Sample:
         size = sum(x * x for x in self.rotation)
         near = all(abs(x) <= FURTHEST for x in (*self.position, *self.twist))  # not where one is NaN
         return near and isfinite(self.t) and 0.25 < size < 4
+
+    def unit(self) -> Sample:
+        """The same, with a rotation of length 1."""
+        w, x, y, z = self.rotation
+        size = (w * w + x * x + y * y + z * z) ** 0.5
+        return replace(self, rotation=(w / size, x / size, y / size, z / size))
 
 
 class Device(Protocol):

@@ -174,8 +174,4 @@ def unpacked(data: bytes) -> tuple[int, Sample] | None:
     _, number, t, x, y, z, qw, qx, qy, qz, *twist, buttons, _ = SAMPLE.unpack(data)
     wx, wy, wz, vx, vy, vz = twist
     sample = Sample(t=t, position=(x, y, z), rotation=(qw, qx, qy, qz), twist=(wx, wy, wz, vx, vy, vz), buttons=buttons)
-    if not sample.finite():
-        return None
-    size = (qw * qw + qx * qx + qy * qy + qz * qz) ** 0.5
-    rotation = (qw / size, qx / size, qy / size, qz / size)
-    return number, Sample(t=t, position=sample.position, rotation=rotation, twist=sample.twist, buttons=buttons)
+    return (number, sample.unit()) if sample.finite() else None

@@ -167,3 +167,15 @@ def test_a_body_in_space_is_turned_by_what_the_device_feels():
         assert dyn.energy(after.q, after.u)[0] + link.stored <= put + 2e-3
     assert turning(after.q, after.u)[:3] == pytest.approx(axis, abs=0.2)
     assert put > 0.05
+
+
+def test_a_rotation_that_is_not_of_length_1_turns_as_one_that_is():
+    build = ph.Builder("ball", gravity=(0, 0, 0))
+    build.body("ball", joint=ph.free(name="ball"), mass=2.0, inertia=(0.02, 0.02, 0.02))
+    held = coupler(build.build(), "ball", stiffness=0, damping=0, turning_stiffness=3.0, turning_damping=0.3)
+    dyn, unit = ph.formulate(held.model).compile(), np.array([np.cos(0.2), 0, np.sin(0.2), 0])
+    for size in (1.0, 0.6, 1.9):
+        device = Still(Sample(rotation=tuple(size * unit)))
+        link = Link(realtime(dyn), held, device)
+        link.tick()
+        assert link.wrench[:3] == pytest.approx([0, 2 * 3.0 * np.sin(0.2), 0], rel=1e-2)
