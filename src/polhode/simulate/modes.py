@@ -33,7 +33,7 @@ from polhode.trajectory.events import OPEN, RELEASED, Event, Events
 
 from .inputs import Inputs
 from .start import begin
-from .switchboard import Switchboard
+from .switchboard import Switchboard, SwitchError
 from .switches import At, When, guards_of
 from .warning import SimulationWarning
 from .watch import NARROW, NEAR, Watch, may_wait
@@ -62,6 +62,7 @@ class Modes:
         switched = bool(dynamics.equations.model.candidates or switches or rule.whole)
         self._waits = switched and not switches and not rule.whole and may_wait(self.program)
         values = self.program.given(p, step)
+        self._guards: Function | None = None  # kept, for the machine has its address
         if self._waits:
             self.machine = self.program.machine(inputs.constant, values, implicit=self._implicit, idle=True)
         else:
@@ -199,9 +200,7 @@ class Modes:
         found = guards_of(self.switches, self.dynamics.equations)
         gaps, table = self.unwired()
         values = [*(guard.value for guard in found), *(phi for _, phi in gaps)]
-        self._guards: Function | None = (
-            self.program.guards(values) if values else None
-        )  # kept, for code has its address
+        self._guards = self.program.guards(values) if values else None
         guards = (self._guards, len(values))
         made = self.program.machine(tau, p, implicit=self._implicit, switched=switched, guards=guards, gaps=table)
         if made.switching is not None:
@@ -245,6 +244,7 @@ class Modes:
     def rewire(self, t: float, switches: list[At | When] | None = None, names: Iterable[str] = ()) -> None:
         """Have other switches, or more candidates in the code; the state, the mode and what happened stay."""
         before, old = self.board, self.machine.p
+        kept = self.switches, self.wired, self.program, self._guards, self.machine
         self.switches = self.switches if switches is None else switches
         if self.wired is not None and names:
             self.wired = (*self.wired, *(name for name in names if name not in self.wired))
@@ -252,7 +252,12 @@ class Modes:
         self.machine = self._shared(self._made(self.machine.tau, self._given(), True))
         self.board = self._new_board()
         if before is None:
-            self.board.start(t, since=self._t0)
+            try:
+                self.board.start(t, since=self._t0)
+            except SwitchError:  # nothing can be switched, and all goes on as before
+                self.switches, self.wired, self.program, self._guards, self.machine = kept
+                self.board = None
+                raise
         else:
             fixed = len(self.dynamics.parameters) + self.program.stepping
             self.board.take_over(before, old[fixed : fixed + len(before.program.candidates.captured)])

@@ -150,7 +150,13 @@ class Simulation(Driver):
         given = {"p": self._values} if len(self._values) else {}
         J = self.dynamics.jacobian(marker)(self.q, **given)[3:]
         M = self.dynamics.mass_matrix(self.q, **given)
-        du = np.linalg.solve(M, J.T @ found)
+        try:
+            du = np.linalg.solve(M, J.T @ found)
+        except np.linalg.LinAlgError:
+            raise RuntimeError(
+                "strike: the inertia matrix is singular without the constraints of the machine. Give the bodies mass "
+                "and inertia all around, or their joints an armature."
+            ) from None
         if not self._modes.can_switch:
             self.u = self.u + du
             return

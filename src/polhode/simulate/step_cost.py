@@ -96,7 +96,9 @@ def step_cost(
     try:
         automaton = Automaton(dynamics, over, most)
     except (KeyError, TypeError, ValueError) as error:  # which name what they refused
-        raise type(error)(f"step_cost{error.args[0].removeprefix('automaton')}") from None
+        said = str(error.args[0])
+        own = said.startswith("automaton")
+        raise type(error)(f"step_cost{said.removeprefix('automaton')}" if own else f"step_cost: {said}") from None
     chosen = [m for m in automaton.modes if mode is None or all(m.words.get(k) == w for k, w in mode.items())]
     if not chosen:
         known = {name: sorted({m.words[name] for m in automaton.modes}) for name in automaton.modes[0].words}

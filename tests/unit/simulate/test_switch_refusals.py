@@ -76,25 +76,45 @@ def test_many_runs_tell_once_of_a_switch_before_the_start():
     assert np.allclose(runs.q[:, -1, 0], speeds, atol=1e-12)
 
 
+def four_bar(armature, brake=True):
+    """With a rod that has inertia by its joint alone, and where it begins."""
+    build = ph.Builder("four-bar", gravity=(0, 0, 0))
+    solid = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 0.1, 0.1)}
+    build.body("crank", joint=ph.revolute("y", name="crank"), **solid)
+    rod = ph.revolute("y", name="rod", armature=armature)
+    build.body("rod", parent="crank", at=(1, 0, 0), joint=rod, mass=0)
+    build.body("rocker", at=(2, 0, 0), joint=ph.revolute("y", name="rocker"), **solid)
+    build.marker("end", body="rod", at=(2, 0, 0))
+    build.marker("top", body="rocker", at=(1.5, 0, 0))
+    build.loop("end", "top", "point", name="pin")
+    if brake:
+        build.brake("crank_dot", name="brake", active=False)
+    dyn = ph.formulate(build.build()).compile()
+    return dyn, ph.assemble(dyn, [-1, 0.7, -1.3], {"crank_dot": 1.0}, keep=["crank", "crank_dot"])
+
+
 @pytest.mark.parametrize("given", [{}, {"method": "rk4", "step": 1e-3}, {"method": "moreau", "step": 1e-3}])
 def test_links_without_mass_are_refused_where_something_comes_and_goes(given):
-    """A rod without mass in a four-bar: its loop determines how it moves, but not what an impulse does without it."""
+    """Their loop determines how they move, but not what an impulse does without it."""
 
-    def four_bar(armature):
-        build = ph.Builder("four-bar", gravity=(0, 0, 0))
-        solid = {"mass": 1, "com": (0.5, 0, 0), "inertia": (0, 0.1, 0.1)}
-        build.body("crank", joint=ph.revolute("y", name="crank"), **solid)
-        rod = ph.revolute("y", name="rod", armature=armature)
-        build.body("rod", parent="crank", at=(1, 0, 0), joint=rod, mass=0)
-        build.body("rocker", at=(2, 0, 0), joint=ph.revolute("y", name="rocker"), **solid)
-        build.marker("end", body="rod", at=(2, 0, 0))
-        build.marker("top", body="rocker", at=(1.5, 0, 0))
-        build.loop("end", "top", "point", name="pin")
-        build.brake("crank_dot", name="brake", active=False)
-        dyn = ph.formulate(build.build()).compile()
-        start = ph.assemble(dyn, [-1, 0.7, -1.3], {"crank_dot": 1.0}, keep=["crank", "crank_dot"])
+    def braked(armature):
+        dyn, start = four_bar(armature)
         return ph.simulate(dyn, start.q, start.u, 0.1, switches=ph.at(0.05, engage="brake"), **given)
 
     with pytest.raises(SwitchError, match=r"inertia matrix is singular without its constraints\. Give .* an armature"):
-        four_bar(0)
-    assert abs(four_bar(0.01).u[-1]).max() < 1e-9  # the remedy
+        braked(0)
+    assert abs(braked(0.01).u[-1]).max() < 1e-9  # the remedy
+
+
+def test_links_without_mass_run_with_what_always_holds_and_refuse_the_rest():
+    dyn, start = four_bar(0, brake=False)
+    sim = ph.Simulation(dyn, start.q, start.u)
+    sim.run(0.05)
+    u = sim.u
+    for refused in (lambda: sim.release("pin"), lambda: sim.strike("crank", (0, 0, 1.0))):
+        with pytest.raises(RuntimeError, match="inertia matrix is singular without"):
+            refused()
+    assert np.array_equal(sim.u, u)
+    assert sim.run(0.1).finished
+    with pytest.raises(ValueError, match="step_cost: Model 'four-bar': nothing with inertia moves with 'rod_dot'"):
+        dyn.step_cost()
