@@ -30,6 +30,7 @@ class Held:
     """The step of a loop with a sampled controller before it.
 
     values : of the forces now, in the order of `places`, which they have among all inputs
+    laws   : of the inputs that it sets, by name
     """
 
     def __init__(self, sim: Simulation, sampled: Sampled, rate: float) -> None:
@@ -37,7 +38,7 @@ class Held:
         assert found.held is not None
         self._function = found.held.compiled(sim.dynamics)
         self.places = np.array(list(found.held.laws), dtype=np.int64)
-        self.names = tuple(found.names[k] for k in self.places)
+        self.laws = {found.names[k]: law for k, law in found.held.laws.items()}
         self.values, work = np.zeros(self.places.size), np.zeros(max(self._function.work_size, 1))
         self._kept = work
         self._takes_p = len(self._function.inputs) > 2

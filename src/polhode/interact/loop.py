@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from polhode.equations import Dynamics
+from polhode.graph import Expr
 from polhode.kernels.stepping import EVENT
 from polhode.simulate import Sampled, Simulation
 from polhode.simulate.asked import is_number, values_of
@@ -456,7 +457,7 @@ class Realtime:
             inputs = self._sim._inputs
             found = values_of(given, inputs.names, self.tau.tolist(), "tau")
             if isinstance(given, Mapping) and (ruled := [name for name in map(str, given) if name in self.lawful]):
-                law = inputs.laws[inputs.symbols[inputs.names.index(ruled[0])]]
+                law = self._laws[ruled[0]]
                 raise ValueError(
                     f"tau: {ruled[0]!r} follows a law, {law}, that was given to realtime and is compiled in. Leave it "
                     "out, or have a parameter in the law."
@@ -483,9 +484,17 @@ class Realtime:
 
     @property
     def lawful(self) -> tuple[str, ...]:
-        """The inputs that laws set: what is given for them in an array has no effect."""
+        """The inputs that laws set, also sampled ones: what is given for them in an array has no effect."""
+        return tuple(self._laws)
+
+    @property
+    def _laws(self) -> dict[str, Expr]:
+        """The laws of inputs by name, in the order of these."""
         inputs = self._sim._inputs
-        return tuple(name for name, s in zip(inputs.names, inputs.symbols, strict=True) if s in inputs.laws)
+        named = zip(inputs.names, inputs.symbols, strict=True)
+        known = {name: inputs.laws[s] for name, s in named if s in inputs.laws}
+        known |= {} if self._held is None else self._held.laws
+        return {name: known[name] for name in inputs.names if name in known}
 
     def watchdog(self, seconds: float) -> None:
         """Have the forces of the beginning act again where none were set for so long; 0 for never.

@@ -51,12 +51,9 @@ class Table:
         self.names = tuple(inputs.names)
         self._pulls = Pulls.of(loop)
         self.quantities = Quantities(loop, self.names)
-        held = () if loop._held is None else loop._held.names
         powered = (a for a in loop.dynamics.equations.model.actuators if a.force is not None and a.force.number == 0)
-        carry = {*held, *(a.name for a in powered)}
-        self.sliders = tuple(
-            n for n, s in zip(self.names, inputs.symbols, strict=True) if s not in inputs.laws and n not in carry
-        )
+        others = {*loop.lawful, *(a.name for a in powered)}
+        self.sliders = tuple(name for name in self.names if name not in others)
         rows = loop.dynamics.equations
         embedded = set(rows.kinematics.embedded)
         declared = (*rows.constraints.names, *(c.name for c in rows.model.candidates))

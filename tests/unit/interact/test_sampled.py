@@ -84,6 +84,16 @@ def test_by_the_clock_and_on_a_page(dyn):
     np.testing.assert_allclose(rt.state.q, other.state.q, atol=1e-12)
 
 
+def test_what_it_sets_is_refused_by_name_and_not_pulled(dyn):
+    """As of laws that are not sampled; it was taken, and did nothing."""
+    rt = realtime(dyn, Q, tau=ph.Sampled({"a_dot": "-20*a"}, 0.01), p={"K": 3.0})
+    assert rt.lawful == ("a_dot",)
+    with pytest.raises(ValueError, match=r"tau: 'a_dot' follows a law, -20\*a, that was given to realtime"):
+        rt.tau = {"a_dot": 5.0}
+    assert not rt.tau.any()
+    assert Table(rt)._pulls._ruled.tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("tau", "said"),
     [
