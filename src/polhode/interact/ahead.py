@@ -262,17 +262,16 @@ def snapshot(loop: Realtime) -> Snapshot:
     """Where a loop is between two ticks.
 
     A tick counts itself in the bins of its lateness before anything of it is done, and as taken after all: where both
-    counts agree, and still do after the memory was copied, no tick had a part in it. Of a loop that failed they never
-    do, and it is taken as it stands.
+    counts agree, and still do after the memory was copied, no tick had a part in it.
     """
     for _ in range(TRIES):
-        begun = int(loop._bins.sum())
+        begun = loop.begun
         whole = begun == loop.ticks
         found = Snapshot(
             t=loop._sim.t, x=loop._sim._x.copy(), parts=tuple(a.copy() for a in parts(loop)), tau=loop.tau, p=loop.p,
             wired=loop._sim._modes.wired,
         )  # fmt: skip
-        if whole and int(loop._bins.sum()) == begun:
+        if whole and loop.begun == begun:
             return found
         time.sleep(0.1 / loop.rate)
     return found

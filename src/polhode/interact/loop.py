@@ -103,6 +103,7 @@ class Realtime:
         self._tau, self._p, self._rest = np.zeros(2 * max(m, 1)), np.zeros(2 * max(k, 1)), np.zeros(max(m, 1))
         self._out, self._bins = np.zeros(1 + n), np.zeros(BINS, dtype=np.int64)
         self._spans = np.zeros(BINS, dtype=np.int64)
+        self._broken = 0  # ticks that began and were not taken
         self._tau[:m] = self._rest[:m] = sim._machine.tau
         self._first = self._rest.copy()  # the forces of the beginning
         self._p[:k] = sim._values
@@ -419,6 +420,7 @@ class Realtime:
         block.ticks += 1
 
     def _fail(self, code: int) -> None:
+        self._broken = int(self._bins.sum()) - self.ticks
         if code == OVERRUN:
             self.failure = f"Stopped at t = {self.state.t:.6g} s: a deadline was missed by a period or more."
         else:
@@ -662,6 +664,11 @@ class Realtime:
     @property
     def ticks(self) -> int:
         return int(self._block.ticks)
+
+    @property
+    def begun(self) -> int:
+        """Ticks that began: one more than were taken while one is in hand."""
+        return int(self._bins.sum()) - self._broken
 
     @property
     def lateness(self) -> Lateness:

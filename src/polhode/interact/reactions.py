@@ -78,9 +78,9 @@ class Reactions:
         """Ticks and the sums of impulses, between two ticks; None where none was found."""
         loop = self._loop
         for _ in range(TRIES):
-            begun, ticks = int(loop._bins.sum()), loop.ticks
+            begun, ticks = loop.begun, loop.ticks
             sums = self._added_up()
-            if begun == ticks == int(loop._bins.sum()) or loop.failure or not loop.running:
+            if begun == ticks == loop.begun or loop.failure or not loop.running:
                 return ticks, sums
         return None
 

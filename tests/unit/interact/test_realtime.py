@@ -1,5 +1,6 @@
 """The loop in real time: what it computes, taken tick by tick, and what goes in and out while it runs."""
 
+import ctypes
 import errno
 import os
 import sys
@@ -170,8 +171,6 @@ def test_other_systems_are_told_what_they_lack(monkeypatch):
 def test_deadlines_that_are_missed(policy, missed):
     """A deadline that was four and a half periods ago, as if the loop had slept."""
     machine = Realtime(slider(), 1000, policy, {"u0": [2.0], "method": "rk4", "step": 1e-3})
-    import ctypes
-
     block, period = machine._block, machine._block.period
     now = time.monotonic_ns()
     block.next, block.ask, block.left = now - 4 * period - period // 2, 0, 1
@@ -182,6 +181,24 @@ def test_deadlines_that_are_missed(policy, missed):
         assert (block.next - now + period // 2) % period == 0
     if policy == "slow":
         assert block.next >= now + period
+
+
+def test_a_tick_that_was_not_taken_is_not_waited_for():
+    """After a stop, and after a failure that was mended, readers find the machine between two ticks."""
+    machine = realtime(slider(), method="rk4", overrun="stop")
+    machine.step(3)
+    machine._block.next, machine._block.ask = time.monotonic_ns() - 10 * machine._block.period, 0
+    assert not machine._came_back(machine._ticks(ctypes.addressof(machine._block)))
+    machine._block.ask = 1
+    assert "a deadline was missed" in machine.failure
+    assert machine.begun == machine.ticks == 3
+    machine.tau = [1.7e308]
+    machine.step(2000)
+    assert "infinite" in machine.failure
+    machine.tau = [0.0]
+    before = machine.ticks
+    machine.step(2)
+    assert machine.begun == machine.ticks >= before
 
 
 def test_a_controller_in_python_beside_the_loop():
