@@ -61,7 +61,7 @@ class Link(Serving):
     def _check(self) -> None:
         """Warn of a coupler that makes energy at the state that is now."""
         c, rate, state = self.coupler, self.rt.rate, self.rt.state
-        q, given = state.q, self._p | {"t": state.t, "z": state.z}
+        q, given = state.q, self._p | {"t": state.t, "z": state.z, "controls": self._others(state)}
         own = rate if self.rt._begin["method"] == "moreau" else None  # steps of others meet springs differently
         turning, moving = effective_mass(self.rt.dynamics, c.marker, q, own, **given)
         if np.isfinite(moving):
@@ -81,6 +81,17 @@ class Link(Serving):
                     f"it the machine is given energy that the hand does not give. Take most_{what}={shows:.4g}.",
                     CouplerWarning, stacklevel=3,
                 )  # fmt: skip
+
+    def _others(self, state: State) -> dict[str, float]:
+        """Inputs by which the couplers of other links hold, unstretched: each takes a part of what a step allows."""
+        found: dict[str, float] = {}
+        for other in self.rt.links:
+            if isinstance(other, Link):
+                X = other._pose(state.q, t=state.t, **self._p)
+                x, y, z = X[:3, 3].tolist()
+                w, i, j, k = quaternion(X[:3, :3]).tolist()
+                found |= other.coupler.inputs(Sample(position=(x, y, z), rotation=(w, i, j, k)))
+        return found
 
     def tick(self) -> None:
         """Read the device, take a step of the machine that is paused, and show the force of that step."""

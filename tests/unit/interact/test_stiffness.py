@@ -273,6 +273,29 @@ def test_a_coupler_that_a_machine_with_springs_cannot_bear_is_warned_of():
         suggest(ph.formulate(sprung(4.4, 0.0)).compile(), "sledge", RATE)
 
 
+def test_two_couplers_share_what_a_machine_allows():
+    """Each alone makes no energy; both together fling a sledge away, and half of each holds it."""
+    found = suggest(sledge(1, 1)[0].dynamics, "sledge", RATE, turns=False)
+
+    def ends(share):
+        one = coupler(sprung(0, 0), "sledge", name="left", stiffness=share * found.stiffness,
+                      damping=share * found.damping)  # fmt: skip
+        two = coupler(one.model, "sledge", name="right", stiffness=one.stiffness, damping=one.damping)
+        rt = realtime(ph.formulate(two.model).compile(), [1e-3], rate=RATE)
+        links = [Link(rt, made, Prescribed()) for made in (one, two)]
+        for _ in range(200):
+            for link in links:
+                link._take()
+            rt.step()
+        return abs(rt.state.q[0])
+
+    with pytest.warns(CouplerWarning, match=r"The coupler has stiffness .* is 1.5, expected below 1"):
+        assert ends(1.0) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ends(0.5) < 1e-6
+
+
 def test_links_without_mass_have_that_of_what_they_are_tied_to():
     """A four-bar whose coupler weighs nothing, in its one motion, by differences of positions that close."""
     build = ph.Builder("four-bar")
