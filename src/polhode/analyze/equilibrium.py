@@ -18,7 +18,7 @@ from polhode.simulate.asked import is_number
 
 from .asked import started
 from .balance import Balanced, balance, mattering, near
-from .descend import Descended, descend, free_directions
+from .descend import Descended, descend, free_directions, towards
 from .found import Equilibrium, EquilibriumError
 from .limits import within_limits
 from .modes import _plain
@@ -26,6 +26,7 @@ from .operating import Operating, read_point
 from .unknowns import Unknowns, all_names, everything, read_unknowns
 
 _MET = 1e-9  # of what counts as 1 of an equation
+_LEFT = 1e3  # counts as 1 of what no unknown balances, as of linear models
 _TIES, _HEAVY = ("position", "pace", "unit"), 1e3  # equations of constraints, and what they count in messages
 _FAR = (0.3, 1.0, 2.0)  # of what unknowns are measured by: how far other starts are from the guess
 
@@ -90,7 +91,7 @@ def equilibrium(
             continue
         point = asked.moved(at, ended.y)
         found = balance(within_limits(point)[0], tangent, states, matter)
-        left = float(np.abs(found.F / found.sizes).max(initial=0))
+        left = float(_shares(found, asked, ended.y).max(initial=0))
         if best is None or left < best[0]:
             best = left, point, found, ended
         if left <= _MET:
@@ -116,6 +117,18 @@ def _guesses(guess: np.ndarray, asked: Unknowns, many: int) -> Iterable[np.ndarr
         yield guess + _FAR[k % len(_FAR)] * asked.scale * draw.normal(size=len(guess))
 
 
+def _shares(found: Balanced, asked: Unknowns, y: np.ndarray) -> np.ndarray:
+    """How far equations are from being met, (m,), of what counts as 1.
+
+    What no change of the unknowns would balance counts as it is, beyond rounding: stiff springs do not hold what falls.
+    """
+    by = found.by[:, list(asked.columns)] * asked.scale
+    left = found.F + by @ towards(by, found.F, (y - asked.lower) / asked.scale, (asked.upper - y) / asked.scale)
+    unmoved = np.array([kind in ("speed", "state") for kind in found.kinds]) * np.abs(left)
+    shares: np.ndarray = np.maximum(np.abs(found.F / found.sizes), unmoved / np.maximum(_LEFT, found.noise / _MET))
+    return shares
+
+
 def _units(kind: str) -> str:
     return {"speed": "accelerates by {:.6g}", "state": "changes by {:.6g}", "coordinate": "moves at {:.6g}"}.get(
         kind, "is {:.6g} off"
@@ -126,7 +139,7 @@ def _said_of_none(
     at: Operating, point: Operating, found: Balanced, asked: Unknowns, ended: Descended, starts: int
 ) -> str:
     """What is left, where, and why."""
-    shares = np.abs(found.F / found.sizes)
+    shares = _shares(found, asked, ended.y)
     worst = np.argsort(-shares, kind="stable")
     wrong = [int(i) for i in worst[:3] if shares[i] > _MET]
     said = ", ".join(f"{found.names[i]!r} {_units(found.kinds[i]).format(found.F[i])}" for i in wrong)

@@ -311,6 +311,20 @@ def test_a_beam_sags_as_in_the_textbook():
     assert np.asarray(tip)[2, 3] == pytest.approx(-sag, rel=2e-3)
 
 
+@pytest.mark.parametrize("k", [1e9, 1e12])
+def test_stiff_springs_do_not_hold_what_falls(k):
+    """Nor does a force on one of the two; where both are held, it rests with the springs at their lengths."""
+    build = ph.Builder("rod")
+    for name in ("a", "b"):
+        build.body(name, joint=ph.prismatic("z", name=name), mass=0.01)
+    build.potential(f"{k}*(a - b)**2/2")
+    dyn = compiled(build)
+    with pytest.raises(ph.EquilibriumError, match=r"accelerates by -9\.81"):
+        ph.equilibrium(dyn)
+    held = ph.equilibrium(dyn, {"a": 0.5, "b": 0.5}, unknowns=["b", "tau.a_dot"])
+    assert held["tau.a_dot"] == pytest.approx(2 * 0.01 * 9.81, rel=1e-6)
+
+
 def test_a_disc_rolls_in_a_circle_on_one_compound_joint():
     """Its joint names first what is next to the disc; moments about its centre balance as in the textbook."""
     r, m = 0.5, 2.0

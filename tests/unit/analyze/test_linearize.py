@@ -664,6 +664,29 @@ def test_modes_do_not_depend_on_units():
         assert np.allclose(sorted(found, key=abs), sorted(expected, key=abs), rtol=1e-9)
 
 
+def test_rows_that_repeat_others_between_quaternions_are_no_singular_position():
+    """A hinge that is said twice, once from either side, of bodies that fly."""
+
+    def hinged(both, state=None):
+        build = ph.Builder("pair")
+        for name, size in (("a", 1.0), ("b", 0.5)):
+            build.body(name, joint=ph.free(quaternion=True), mass=size, com=(0.1, 0.2, size), inertia=(0.3, 0.4, 0.5))
+            build.marker(f"of {name}", body=name, at=(size, 0.2, 0.3))
+        build.loop("of a", "of b", "hinge", axis="z")
+        if both:
+            build.loop("of b", "of a", "hinge", axis="z")
+        dyn = ph.formulate(build.build()).compile()
+        q = {"a_qw": 0.5, "a_qx": 0.5, "a_qy": 0.5, "a_qz": 0.5, "b_qw": 1.0}
+        state = state or ph.assemble(dyn, q, {"a_wx": 0.3, "b_wz": 0.5})
+        return ph.linearize(dyn, state), state
+
+    once, state = hinged(False)
+    twice, _ = hinged(True, state)
+    assert twice.sizes == (7, 7, 0)
+    assert once.states == twice.states
+    assert np.allclose(once.A, twice.A, atol=1e-9 * abs(once.A).max())
+
+
 def test_what_falls_with_a_stiff_spring_is_no_equilibrium():
     build = ph.Builder("rod")
     for name in ("a", "b"):
