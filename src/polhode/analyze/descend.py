@@ -104,7 +104,7 @@ def _step(
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """U, s, W and K of A = U diag(s) W^+, A K = 0 with K orthonormal.
 
-    Columns are alike in size where it is decided which count: a force of 1 does little beside a stiff spring, but holds.
+    Columns are made alike in size, to decide which count: a force of 1 does little beside a stiff spring, but holds.
     """
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 0, size, 1.0)
