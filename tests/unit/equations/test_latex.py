@@ -121,3 +121,29 @@ def test_sympy_like_simplification_fits_too():
     text = ph.formulate(chain(2).build()).latex(simplify=True)
     assert "x_{1}" not in text
     assert max(map(width, text.splitlines()[1:-1])) <= ROOM + 1
+
+
+def test_nothing_has_two_meanings():
+    """Coordinates x_1, x_2 of a joint 'x' look like variables x1, x2, a mass M like the matrix."""
+    build = ph.Builder("clash", gravity=(0, 0, -9.81))
+    common = {"com": (0.1, 0.2, 0.3), "inertia": (1, 1.2, 1.3)}
+    build.body("a", joint=ph.universal(("x", "y"), name="x"), mass="M", **common)
+    build.body("b", parent="a", at=(0, 0, 1), joint=ph.revolute("z", name="x_3"), mass="x1", **common)
+    text = ph.formulate(build.build()).latex()
+    defined = re.findall(r"(?:^|quad )(x_\{\d+\}) &?=", text, re.M)
+    assert len(defined) > 3
+    assert not {"x_{1}", "x_{2}", "x_{3}"} & {*defined}
+    assert r"\text{x1}" in text  # the parameter, beside the coordinate x_1
+    assert r"\mathbf{M} \dot{\mathbf{u}} + \mathbf{c} &= \boldsymbol{\tau}" in text
+    assert r"\mathbf{M}_{11} &=" in text
+    assert "mathbf" not in ph.formulate(chain(2).build()).latex()
+
+
+def test_states_that_are_not_motion_have_their_rates():
+    build = ph.Builder("servo", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass="m")
+    build.state("x_int", rate="x_0 - x")
+    build.force("x_dot", "k*x_int")
+    text = ph.formulate(build.build()).latex()
+    assert r"\dot{x}_{\text{int}} &= - x + x_{0}" in text
+    assert r"k \, x_{\text{int}}" in text
