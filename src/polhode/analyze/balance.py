@@ -28,13 +28,16 @@ _NOTHING = 1e-8  # of the largest of its row: does not matter
 class Balance(Near):
     """A machine near any state, whose constraints need not be satisfied; speeds far from the ground are independent.
 
-    So bodies of a vehicle turn at independent speeds, and where it is follows.
+    So bodies of a vehicle turn at independent speeds, and where it is follows. With states that were chosen before, as
+    many rows count as then: away from closed positions those that repeat others do not.
     """
 
     def _require_regular(self, at: Operating, positions: Rows) -> None:
         return
 
     def _solved(self, rows: Rows, prefer: Sequence[int], keep: Sequence[int], first: int) -> Solved:
+        if keep:
+            rows = replace(rows, most=rows.A.shape[1] - len(keep))
         if not first or not rows.A.size:
             found = solved(rows, prefer, keep)
             return found if found is not None else super()._solved(rows, prefer, (), first)

@@ -41,10 +41,12 @@ def descend(
     upper: np.ndarray,
     limited: np.ndarray,
     heavy: np.ndarray | float = 1.0,
+    settled: Callable[[np.ndarray], np.ndarray] = np.copy,
 ) -> Descended | None:
     """Search from y; None where nothing can be computed there.
 
     limited : which unknowns move by bounded steps; heavy : what equations count where not all can be met, (m,)
+    settled : y as it is taken, with quaternions of length 1
     """
     y = np.clip(y, lower, upper)
     found = f(y)
@@ -59,7 +61,7 @@ def descend(
             step = _step(A, r, (guess - y) / scale, damped, (y - lower) / scale, (upper - y) / scale)
             longest = np.abs(step[limited]).max(initial=0)
             step *= shorter * (min(1.0, _LONGEST / longest) if longest > 0 else 1.0)
-            trial = np.clip(y + scale * step, lower, upper)
+            trial = settled(np.clip(y + scale * step, lower, upper))
             new = f(trial)
             if new is not None and np.linalg.norm(weight * new[0]) <= (1 - 1e-3 * shorter) * size + _TINY:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -15,6 +16,7 @@ from polhode.kinematics.candidates import UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import listed
 from polhode.simulate.asked import is_number
+from polhode.simulate.assemble import assemble
 
 from .asked import started
 from .balance import Balanced, balance, mattering, near
@@ -68,11 +70,13 @@ def equilibrium(
     varied = () if unknowns is None else tuple(map(symbol, dynamics.parameters))
     tangent = tangent_of(at.program, at.rows, at.closed, at.inputs.laws, (), varied)
     try:
-        here = near(at, tangent)
+        here, closed = near(at, tangent), near(_closed(at), tangent)
     except ValueError as error:
         raise ValueError(str(error).replace("linearize:", "equilibrium:")) from None
+    here = here if len(here.states) == len(closed.states) else closed  # rows may repeat others where loops are closed
     states = here.states
     matter = mattering(at, tangent, states)
+    count = len(balance(at, tangent, states, matter).F)
     asked = read_unknowns(at, here, unknowns, {"q": q, "u": u})
 
     def f(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -81,12 +85,18 @@ def equilibrium(
         except (ValueError, np.linalg.LinAlgError):
             return None
         shown = found.by[:, list(asked.columns)]
+        if len(found.F) != count:  # in a position in which the machine can move in more ways
+            return None
         return (found.F, shown) if np.isfinite(found.F).all() and np.isfinite(shown).all() else None
+
+    def settled(y: np.ndarray) -> np.ndarray:
+        found: np.ndarray = everything(asked.moved(at, y))[list(asked.columns)]
+        return found
 
     guess = everything(at)[list(asked.columns)]
     best: tuple[float, Operating, Balanced, Descended] | None = None
     for y in _guesses(guess, asked, int(starts)):
-        ended = descend(f, y, guess, asked.scale, asked.lower, asked.upper, asked.limited)
+        ended = descend(f, y, guess, asked.scale, asked.lower, asked.upper, asked.limited, settled=settled)
         if ended is None:
             continue
         point = asked.moved(at, ended.y)
@@ -102,12 +112,25 @@ def equilibrium(
     if left > _MET:
         # what is told is the best of what constraints allow
         heavy = np.where([kind in _TIES for kind in found.kinds], _HEAVY, 1.0)
-        again = descend(f, ended.y, guess, asked.scale, asked.lower, asked.upper, asked.limited, heavy)
+        again = descend(f, ended.y, guess, asked.scale, asked.lower, asked.upper, asked.limited, heavy, settled)
         if again is not None:
             point, ended = asked.moved(at, again.y), again
             found = balance(within_limits(point)[0], tangent, states, matter)
         raise EquilibriumError(_said_of_none(at, point, found, asked, ended, int(starts)))
     return _result(dynamics, at, point, found, asked, ended, active, left)
+
+
+def _closed(at: Operating) -> Operating:
+    """The point with its loops closed, or as it is where they cannot be."""
+    if not at.closed:
+        return at
+    x, n, nu = at.point.x.copy(), len(at.program.equations.q), len(at.program.equations.u)
+    try:
+        given = at.point.p[: len(at.program.dynamics.parameters)]
+        x[:n] = assemble(at.program, x[:n], z0=x[n + nu :], t=at.point.t, p=given).q
+    except ValueError:
+        return at
+    return replace(at, point=replace(at.point, x=x))
 
 
 def _guesses(guess: np.ndarray, asked: Unknowns, many: int) -> Iterable[np.ndarray]:

@@ -9,13 +9,14 @@ from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, s
 from polhode.graph.printing import READABLE
 from polhode.graph.views import sympy_latex
 
-from .page import broken, packed, width
+from .page import aligned, broken, packed, sides, width
 from .views import letter, names_in_latex, symbol_latex
 
 if TYPE_CHECKING:
     from .equations import Equations
 
 LETTERS, TIED = ("M", "c", "Q", "u", r"\tau"), ("J", r"\gamma", r"\lambda")  # of matrices and vectors
+_TRIES = 4
 ROOM = 33.0  # em: the text of an article on A4 or letter paper is 33 to 34 wide
 
 
@@ -81,8 +82,17 @@ class _Written:
         return sympy_latex(_near(view, self.digits), symbol_names=self.names, **options)
 
     def whole(self, environment: str) -> str:
-        lines = [*packed(self.definitions, self.room), *self.rates(), *self.motion(), *self.rows(), *self.others()]
-        return f"\\begin{{{environment}}}\n" + " \\\\\n".join(lines) + f"\n\\end{{{environment}}}"
+        page, best, narrowest = self.room, list[str](), float("inf")
+        for _ in range(_TRIES):
+            parts = (packed(self.definitions, self.room), self.rates(), self.motion(), self.rows(), self.others())
+            lines = aligned([line for part in parts for line in part], page)
+            left, right = (max(side) for side in zip(*map(sides, lines), strict=True))
+            if left + right < narrowest:
+                best, narrowest = lines, left + right
+            if narrowest <= page:
+                break
+            self.room -= left + right - page  # lines stand below one another at their signs
+        return f"\\begin{{{environment}}}\n" + " \\\\\n".join(best) + f"\n\\end{{{environment}}}"
 
     # what is written
 

@@ -6,7 +6,8 @@ import pytest
 
 import polhode as ph
 from polhode.equations.latex import ROOM
-from polhode.equations.page import broken, packed, width
+from polhode.equations.page import broken, packed, sides, width
+from polhode.model.grow import grow
 
 
 def chain(count):
@@ -27,11 +28,20 @@ def four_bar():
     return build
 
 
+def servo():
+    build = chain(1)
+    wound = {"constant": 0.05, "resistance": 0.5, "inductance": 1e-3, "lower": -24, "upper": 24}
+    build.motor("M", inertia=1e-5, ratio=50, axis="y", **wound).drives({"theta1": 1})
+    return build
+
+
 MACHINES = [
     ("one", lambda: chain(1).build()),
     ("two", lambda: chain(2).build()),
     ("three", lambda: chain(3).build()),
     ("loop", lambda: four_bar().build()),
+    ("servo", lambda: servo().build()),
+    ("spatial", lambda: grow(8, ["revolute", "free", "spherical quaternion"], loops=True)),
     ("cart", lambda: ph.load("examples/cart.toml")),
     ("ur5", lambda: ph.load("examples/ur5.urdf")),
 ]
@@ -43,6 +53,8 @@ def test_no_line_is_wider_than_the_page(made):
     lines = text.splitlines()[1:-1]
     assert len(lines) > 0
     assert max(map(width, lines)) <= ROOM + 1
+    left, right = (max(side) for side in zip(*map(sides, lines), strict=True))
+    assert left + right <= ROOM + 3  # one below another at their signs; of long names the estimate is too wide
     assert text.count("{") == text.count("}")
     assert all(line.count(r"\left") == line.count(r"\right") for line in lines)  # TeX takes them by pairs in a line
 
