@@ -184,15 +184,24 @@ def _plain(K: np.ndarray) -> np.ndarray:
 def _balanced(A: np.ndarray) -> np.ndarray:
     """Powers of two that make rows and columns of A alike in size, as units do not: A_ij d_j / d_i.
 
+    What no other state depends on, or what depends on no other, is measured by its own rate, or where it has none by
+    the others: a count of 1e9 a metre does not hide what is slow.
+
     Reference: [Parlett, Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969].
     """
-    size, d = np.abs(A - np.diag(np.diag(A))), np.ones(len(A))
+    own, d = np.abs(np.diag(A)), np.ones(len(A))
+    size = np.abs(A - np.diag(np.diag(A)))
     for _ in range(20):
         before = d.copy()
         for i in range(len(A)):
             column, row = float((size[:, i] * d[i] / d).sum()), float((size[i] * d / d[i]).sum())
             if column > 0 and row > 0:
                 d[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
+            elif column > 0 or row > 0:
+                others = np.delete(np.delete(size * d / d[:, None], i, 0), i, 1)
+                most = max(float(others.max(initial=0)), float(np.delete(own, i).max(initial=0)))
+                alike = own[i] or most or column + row
+                d[i] *= 2.0 ** np.round(np.log2(row / alike if row > 0 else alike / column))
         if (d == before).all():
             break
     return d

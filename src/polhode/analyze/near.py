@@ -20,7 +20,7 @@ from .operating import Operating
 from .singular import At, rank_nearby
 from .turns import Charts
 
-_ROUNDING = 32 * 2.0**-52  # of forces, which are sums of some dozens of terms
+_ROUNDING = 128 * 2.0**-52  # of forces, which are sums of some dozens of terms, at positions that are rounded too
 _NOTHING = 1e-150  # a rate that only controls have that were moved inside a limit at 0, see `limits`
 
 
