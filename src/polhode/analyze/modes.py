@@ -16,6 +16,7 @@ from .swaying import Machine, swaying
 
 _EVEN = 1e-12  # of an eigenvalue: a real part below is rounding
 _CLEAN = 4 * 2.0**-52  # of the largest of its row: an entry below is rounding
+_GROWS = 1e-7  # of an eigenvalue: less is rounding, of those that nearly coincide
 _ZERO = 1e-13  # of the largest singular value: what is below is rounding
 
 _HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most")
@@ -148,6 +149,22 @@ def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scaled = np.where(np.abs(scaled) > _CLEAN * np.abs(scaled).max(axis=1, keepdims=True, initial=0), scaled, 0.0)
     values, vectors = _staircase(scaled, _ZERO * float(np.linalg.norm(scaled, 2)) if len(A) else 0.0)
     return values, vectors * d[:, None]
+
+
+def growing(A: np.ndarray) -> bool:
+    """Whether something grows, beyond rounding: eigenvalues are known to that of A, times their condition."""
+    if not len(A):
+        return False
+    d = _balanced(A)
+    scaled = A * d / d[:, None]
+    values, right = np.linalg.eig(scaled)
+    try:
+        with np.errstate(all="ignore"):
+            sensitive = np.linalg.norm(np.linalg.inv(right), axis=1)
+    except np.linalg.LinAlgError:  # chains of zeros, which are taken out
+        values, sensitive = eigen(A)[0], np.ones(len(A))
+    unsure = np.maximum(_GROWS * np.abs(values), _ZERO * np.linalg.norm(scaled, 2) * sensitive)
+    return bool((values.real > unsure).any())
 
 
 def _staircase(A: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:

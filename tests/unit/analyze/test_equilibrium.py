@@ -344,6 +344,18 @@ def test_rows_that_repeat_others_between_quaternions():
     assert found.linear().equilibrium
 
 
+@pytest.mark.parametrize("k", [1e4, 1e14])
+def test_what_falls_over_is_not_stable_beside_a_stiff_spring(k):
+    """sqrt(g / l) is 1e-8 of the frequency of the spring."""
+    build = ph.Builder("pole", gravity=(0, 0, -9.81))
+    build.body("a", joint=ph.revolute("y", name="a"), mass=1, com=(0, 0, 1), inertia=(1e-3, 1e-3, 1e-3))
+    tip = ph.prismatic("x", name="b", stiffness=k)
+    build.body("b", parent="a", at=(0, 0, 0.5), joint=tip, mass=1e-3, com=(0, 0, 0.1))
+    dyn = compiled(build)
+    assert not ph.equilibrium(dyn, {"a": 0.0}).stable
+    assert ph.equilibrium(dyn, {"a": np.pi}).stable
+
+
 def test_a_disc_rolls_in_a_circle_on_one_compound_joint():
     """Its joint names first what is next to the disc; moments about its centre balance as in the textbook."""
     r, m = 0.5, 2.0
