@@ -134,7 +134,7 @@ class _Reader:
             return f"<msqrt>{self.atom()}</msqrt>"
         if name in ("text", "mathrm", "operatorname"):
             return f"<mtext>{escape(self.word())}</mtext>"
-        if name == "mathbf":
+        if name in ("mathbf", "boldsymbol"):
             return f'<mrow style="font-weight: bold">{self.atom()}</mrow>'
         if name in ("bigl", "bigr"):
             return self.sign(self.take())

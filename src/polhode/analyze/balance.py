@@ -28,13 +28,16 @@ _NOTHING = 1e-8  # of the largest of its row: does not matter
 class Balance(Near):
     """A machine near any state, whose constraints need not be satisfied; speeds far from the ground are independent.
 
-    So bodies of a vehicle turn at independent speeds, and where it is follows.
+    So bodies of a vehicle turn at independent speeds, and where it is follows. With states that were chosen before, as
+    many rows count as then: away from closed positions those that repeat others do not.
     """
 
     def _require_regular(self, at: Operating, positions: Rows) -> None:
         return
 
     def _solved(self, rows: Rows, prefer: Sequence[int], keep: Sequence[int], first: int) -> Solved:
+        if keep:
+            rows = replace(rows, most=rows.A.shape[1] - len(keep))
         if not first or not rows.A.size:
             found = solved(rows, prefer, keep)
             return found if found is not None else super()._solved(rows, prefer, (), first)
@@ -62,7 +65,8 @@ class Balanced:
     """F at a point, and its derivatives by everything: coordinates, speeds, z, inputs, parameters.
 
     F     : (m,); by : (m, n); names : of the equations
-    sizes : what counts as 1 of each, (m,); states : the independent ones, by name
+    sizes : what counts as 1 of each, (m,); noise : how far rounding may have each off, (m,)
+    states : the independent ones, by name
     rates : of coordinates and turns, by name; lam : (rows,)
     """
 
@@ -71,6 +75,7 @@ class Balanced:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     sizes: np.ndarray
+    noise: np.ndarray
     states: tuple[str, ...]
     lam: np.ndarray
     rates: dict[str, float]
@@ -85,7 +90,7 @@ def balance(at: Operating, tangent: Tangent, states: Sequence[str], matter: froz
     """What must vanish at a point, with the states as they were chosen; `matter` are those that others depend on."""
     found = near(at, tangent, states)
     by = [part for part in ("x", "tau", "p") if part in found.slopes["R"]]
-    whole = np.hstack([found._whole_rates(part) for part in by])
+    whole = np.hstack([found.clean_rates(part) for part in by])
     nx, nq = found.nx, len(found.eq.q)
     own = np.eye(whole.shape[1] - nx + nq)  # from changes of coordinates to those of turns
     own = np.vstack([np.hstack([found.charts.inverse, np.zeros((nx, len(own) - nq))]), own[nq:]])
@@ -108,6 +113,7 @@ def balance(at: Operating, tangent: Tangent, states: Sequence[str], matter: froz
         sizes=np.concatenate(
             [np.maximum(1.0, np.abs(whole[rows, : len(found.whole)]).sum(axis=1)), places, paces, np.ones(len(units))]
         ),
+        noise=np.concatenate([found.noise[rows], np.zeros(len(phi) + len(psi) + len(units))]),
         states=found.states,
         lam=found.at.lam,
         rates=dict(zip(found.charts.names, drift[: found.nx].tolist(), strict=True)),

@@ -22,12 +22,14 @@ class Rows:
     A     : (m, n)
     size  : what each row is measured by, (m,); least : the share of it that counts, (m,)
     reach : what each column is measured by, (n,)
+    most  : how many are independent at most, where that is known
     """
 
     A: np.ndarray
     size: np.ndarray
     least: np.ndarray
     reach: np.ndarray
+    most: int | None = None
 
     @property
     def measured(self) -> np.ndarray:
@@ -38,7 +40,7 @@ class Rows:
     @property
     def asked(self) -> tuple[np.ndarray, np.ndarray]:
         """V and C of what they ask, see `asked`."""
-        found = asked(self.A, self.size, self.least, self.reach)
+        found = asked(self.A, self.size, self.least, self.reach, self.most)
         assert found is not None, "one state has one rank"
         return found
 
@@ -89,11 +91,12 @@ def solved(rows: Rows, prefer: Sequence[int] = (), keep: Sequence[int] = ()) -> 
 
 
 def asked(
-    A: np.ndarray, size: np.ndarray, least: np.ndarray, reach: np.ndarray
+    A: np.ndarray, size: np.ndarray, least: np.ndarray, reach: np.ndarray, most: int | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """What the rows A x = K w of many states ask: V (x / reach) = C K w, V (..., rank, n) orthonormal, C (..., rank, m)
 
-    A : (..., m, n); size : (..., m); least : (m,); reach : (..., n). None where ranks differ from state to state
+    A : (..., m, n); size : (..., m); least : (m,); reach : (..., n); most : how many are independent at most. None
+    where ranks differ from state to state
 
     Rows that count from the same share on are decomposed together, those that count from the least on first, and of
     the others what these leave: in one decomposition of all, scaled alike, the largest would round the others.
@@ -108,6 +111,7 @@ def asked(
         rank = int(ranks.max(initial=0))
         if (ranks != rank).any():
             return None
+        rank = rank if most is None else min(rank, most - V.shape[-2])
         wanted = -along @ C
         wanted[..., np.arange(len(group)), group] += 1 / size[..., group]
         more = right[..., :rank, :]

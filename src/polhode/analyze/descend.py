@@ -41,10 +41,12 @@ def descend(
     upper: np.ndarray,
     limited: np.ndarray,
     heavy: np.ndarray | float = 1.0,
+    settled: Callable[[np.ndarray], np.ndarray] = np.copy,
 ) -> Descended | None:
     """Search from y; None where nothing can be computed there.
 
     limited : which unknowns move by bounded steps; heavy : what equations count where not all can be met, (m,)
+    settled : y as it is taken, with quaternions of length 1
     """
     y = np.clip(y, lower, upper)
     found = f(y)
@@ -59,7 +61,7 @@ def descend(
             step = _step(A, r, (guess - y) / scale, damped, (y - lower) / scale, (upper - y) / scale)
             longest = np.abs(step[limited]).max(initial=0)
             step *= shorter * (min(1.0, _LONGEST / longest) if longest > 0 else 1.0)
-            trial = np.clip(y + scale * step, lower, upper)
+            trial = settled(np.clip(y + scale * step, lower, upper))
             new = f(trial)
             if new is not None and np.linalg.norm(weight * new[0]) <= (1 - 1e-3 * shorter) * size + _TINY:
                 break
@@ -90,13 +92,10 @@ def _step(
         step = np.zeros(A.shape[1])
         if not on.any():
             break
-        left, sizes, right = np.linalg.svd(A[:, on], full_matrices=True)
-        largest = sizes.max(initial=0)
-        rank = int((sizes > _RANK * largest).sum()) if largest > 0 else 0
-        s = sizes[:rank]
-        towards = -(right[:rank].T * (s / (s * s + (damped * largest) ** 2))) @ (left[:, :rank].T @ r)
-        nothing = right[rank:]
-        step[on] = towards + nothing.T @ (nothing @ (back[on] - towards))
+        left, s, right, nothing = _decomposed(A[:, on])
+        largest = s.max(initial=0)
+        found = -(right * (s / (s * s + (damped * largest) ** 2))) @ (left.T @ r)
+        step[on] = found + nothing @ (nothing.T @ (back[on] - found))
         pushed = on & (((step < 0) & (below <= 0)) | ((step > 0) & (above <= 0)))
         if not pushed.any():
             break
@@ -104,13 +103,29 @@ def _step(
     return step
 
 
+def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """U, s, W and K of A = U diag(s) W^+, A K = 0 with K orthonormal.
+
+    Columns are made alike in size, to decide which count: a force of 1 does little beside a stiff spring, but holds.
+    """
+    size = np.linalg.norm(A, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    left, s, right = np.linalg.svd(A / size, full_matrices=True)
+    rank = int((s > _RANK * s.max(initial=0)).sum()) if s.max(initial=0) > 0 else 0
+    W = right.T / size[:, None]
+    return left[:, :rank], s[:rank], W[:, :rank], np.linalg.qr(W[:, rank:])[0]
+
+
+def towards(by: np.ndarray, F: np.ndarray, below: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """The step, in scales, by which unknowns would balance F, of what they do to it, (m, n), within bounds."""
+    weight = _weights(F, by)
+    return _step(weight[:, None] * by, weight * F, np.zeros(by.shape[1]), 0.0, below, above)
+
+
 def free_directions(by: np.ndarray, F: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """A basis of what F leaves free, in units of the unknowns, (n, k)."""
-    n = by.shape[1]
     if not len(by):
         return np.diag(scale)
-    A = _weights(0 * F, by * scale)[:, None] * by * scale
-    _, sizes, right = np.linalg.svd(A, full_matrices=True)
-    rank = int((sizes > _RANK * sizes.max(initial=0)).sum()) if n else 0
-    found: np.ndarray = scale[:, None] * right[rank:].T
+    nothing = _decomposed(_weights(0 * F, by * scale)[:, None] * by * scale)[3]
+    found: np.ndarray = scale[:, None] * nothing
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -15,10 +16,11 @@ from polhode.kinematics.candidates import UNILATERAL
 from polhode.model import Stop
 from polhode.model.errors import listed
 from polhode.simulate.asked import is_number
+from polhode.simulate.assemble import assemble
 
 from .asked import started
 from .balance import Balanced, balance, mattering, near
-from .descend import Descended, descend, free_directions
+from .descend import Descended, descend, free_directions, towards
 from .found import Equilibrium, EquilibriumError
 from .limits import within_limits
 from .modes import _plain
@@ -26,6 +28,7 @@ from .operating import Operating, read_point
 from .unknowns import Unknowns, all_names, everything, read_unknowns
 
 _MET = 1e-9  # of what counts as 1 of an equation
+_LEFT = 1e3  # counts as 1 of what no unknown balances, as of linear models
 _TIES, _HEAVY = ("position", "pace", "unit"), 1e3  # equations of constraints, and what they count in messages
 _FAR = (0.3, 1.0, 2.0)  # of what unknowns are measured by: how far other starts are from the guess
 
@@ -67,11 +70,13 @@ def equilibrium(
     varied = () if unknowns is None else tuple(map(symbol, dynamics.parameters))
     tangent = tangent_of(at.program, at.rows, at.closed, at.inputs.laws, (), varied)
     try:
-        here = near(at, tangent)
+        here, closed = near(at, tangent), near(_closed(at), tangent)
     except ValueError as error:
         raise ValueError(str(error).replace("linearize:", "equilibrium:")) from None
+    here = here if len(here.states) == len(closed.states) else closed  # rows may repeat others where loops are closed
     states = here.states
     matter = mattering(at, tangent, states)
+    count = len(balance(at, tangent, states, matter).F)
     asked = read_unknowns(at, here, unknowns, {"q": q, "u": u})
 
     def f(y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -80,17 +85,23 @@ def equilibrium(
         except (ValueError, np.linalg.LinAlgError):
             return None
         shown = found.by[:, list(asked.columns)]
+        if len(found.F) != count:  # in a position in which the machine can move in more ways
+            return None
         return (found.F, shown) if np.isfinite(found.F).all() and np.isfinite(shown).all() else None
+
+    def settled(y: np.ndarray) -> np.ndarray:
+        found: np.ndarray = everything(asked.moved(at, y))[list(asked.columns)]
+        return found
 
     guess = everything(at)[list(asked.columns)]
     best: tuple[float, Operating, Balanced, Descended] | None = None
     for y in _guesses(guess, asked, int(starts)):
-        ended = descend(f, y, guess, asked.scale, asked.lower, asked.upper, asked.limited)
+        ended = descend(f, y, guess, asked.scale, asked.lower, asked.upper, asked.limited, settled=settled)
         if ended is None:
             continue
         point = asked.moved(at, ended.y)
         found = balance(within_limits(point)[0], tangent, states, matter)
-        left = float(np.abs(found.F / found.sizes).max(initial=0))
+        left = float(_shares(found, asked, ended.y).max(initial=0))
         if best is None or left < best[0]:
             best = left, point, found, ended
         if left <= _MET:
@@ -101,7 +112,7 @@ def equilibrium(
     if left > _MET:
         # what is told is the best of what constraints allow
         heavy = np.where([kind in _TIES for kind in found.kinds], _HEAVY, 1.0)
-        again = descend(f, ended.y, guess, asked.scale, asked.lower, asked.upper, asked.limited, heavy)
+        again = descend(f, ended.y, guess, asked.scale, asked.lower, asked.upper, asked.limited, heavy, settled)
         if again is not None:
             point, ended = asked.moved(at, again.y), again
             found = balance(within_limits(point)[0], tangent, states, matter)
@@ -109,11 +120,36 @@ def equilibrium(
     return _result(dynamics, at, point, found, asked, ended, active, left)
 
 
+def _closed(at: Operating) -> Operating:
+    """The point with its loops closed, or as it is where they cannot be."""
+    if not at.closed:
+        return at
+    x, n, nu = at.point.x.copy(), len(at.program.equations.q), len(at.program.equations.u)
+    try:
+        given = at.point.p[: len(at.program.dynamics.parameters)]
+        x[:n] = assemble(at.program, x[:n], z0=x[n + nu :], t=at.point.t, p=given).q
+    except ValueError:
+        return at
+    return replace(at, point=replace(at.point, x=x))
+
+
 def _guesses(guess: np.ndarray, asked: Unknowns, many: int) -> Iterable[np.ndarray]:
     draw = np.random.default_rng(7)
     yield guess
     for k in range(many - 1 if len(guess) else 0):
         yield guess + _FAR[k % len(_FAR)] * asked.scale * draw.normal(size=len(guess))
+
+
+def _shares(found: Balanced, asked: Unknowns, y: np.ndarray) -> np.ndarray:
+    """How far equations are from being met, (m,), of what counts as 1.
+
+    What no change of the unknowns would balance counts as it is, beyond rounding: stiff springs do not hold what falls.
+    """
+    by = found.by[:, list(asked.columns)] * asked.scale
+    left = found.F + by @ towards(by, found.F, (y - asked.lower) / asked.scale, (asked.upper - y) / asked.scale)
+    unmoved = np.array([kind in ("speed", "state") for kind in found.kinds]) * np.abs(left)
+    shares: np.ndarray = np.maximum(np.abs(found.F / found.sizes), unmoved / np.maximum(_LEFT, found.noise / _MET))
+    return shares
 
 
 def _units(kind: str) -> str:
@@ -126,7 +162,7 @@ def _said_of_none(
     at: Operating, point: Operating, found: Balanced, asked: Unknowns, ended: Descended, starts: int
 ) -> str:
     """What is left, where, and why."""
-    shares = np.abs(found.F / found.sizes)
+    shares = _shares(found, asked, ended.y)
     worst = np.argsort(-shares, kind="stable")
     wrong = [int(i) for i in worst[:3] if shares[i] > _MET]
     said = ", ".join(f"{found.names[i]!r} {_units(found.kinds[i]).format(found.F[i])}" for i in wrong)

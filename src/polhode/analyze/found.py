@@ -6,18 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from polhode.equations import Dynamics
 from polhode.graph import Expr
 from polhode.model.errors import closest
 
 from .linear_model import LinearModel
 from .linearize import linearize
-from .modes import html_table
+from .modes import growing, html_table
 from .unknowns import named
 
-_GROWS = 1e-7  # of the largest eigenvalue: less is rounding
 PARTS = ("q", "u", "z", "tau", "controls", "p")
 _HEAD = ("", "value", "")
 
@@ -109,8 +106,7 @@ class Equilibrium:
 
         Swings without damping count as stable, and what is free to drift, as a bicycle along the ground.
         """
-        values = self.linear().modes().eigenvalues
-        return not len(values) or bool((values.real <= _GROWS * np.abs(values).max(initial=0)).all())
+        return not growing(self.linear().A)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Name, value and what it is, a row each."""

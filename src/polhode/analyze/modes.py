@@ -16,6 +16,7 @@ from .swaying import Machine, swaying
 
 _EVEN = 1e-12  # of an eigenvalue: a real part below is rounding
 _CLEAN = 4 * 2.0**-52  # of the largest of its row: an entry below is rounding
+_GROWS = 1e-7  # of an eigenvalue: less is rounding, of those that nearly coincide
 _ZERO = 1e-13  # of the largest singular value: what is below is rounding
 
 _HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most")
@@ -150,6 +151,22 @@ def eigen(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, vectors * d[:, None]
 
 
+def growing(A: np.ndarray) -> bool:
+    """Whether something grows, beyond rounding: eigenvalues are known to that of A, times their condition."""
+    if not len(A):
+        return False
+    d = _balanced(A)
+    scaled = A * d / d[:, None]
+    values, right = np.linalg.eig(scaled)
+    try:
+        with np.errstate(all="ignore"):
+            sensitive = np.linalg.norm(np.linalg.inv(right), axis=1)
+    except np.linalg.LinAlgError:  # chains of zeros, which are taken out
+        values, sensitive = eigen(A)[0], np.ones(len(A))
+    unsure = np.maximum(_GROWS * np.abs(values), _ZERO * np.linalg.norm(scaled, 2) * sensitive)
+    return bool((values.real > unsure).any())
+
+
 def _staircase(A: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and vectors of A, whose singular values up to `least` are zeros: again and again, of what is left."""
     n = len(A)
@@ -184,15 +201,24 @@ def _plain(K: np.ndarray) -> np.ndarray:
 def _balanced(A: np.ndarray) -> np.ndarray:
     """Powers of two that make rows and columns of A alike in size, as units do not: A_ij d_j / d_i.
 
+    What no other state depends on, or what depends on no other, is measured by its own rate, or where it has none by
+    the others: a count of 1e9 a metre does not hide what is slow.
+
     Reference: [Parlett, Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969].
     """
-    size, d = np.abs(A - np.diag(np.diag(A))), np.ones(len(A))
+    own, d = np.abs(np.diag(A)), np.ones(len(A))
+    size = np.abs(A - np.diag(np.diag(A)))
     for _ in range(20):
         before = d.copy()
         for i in range(len(A)):
             column, row = float((size[:, i] * d[i] / d).sum()), float((size[i] * d / d[i]).sum())
             if column > 0 and row > 0:
                 d[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
+            elif column > 0 or row > 0:
+                others = np.delete(np.delete(size * d / d[:, None], i, 0), i, 1)
+                most = max(float(others.max(initial=0)), float(np.delete(own, i).max(initial=0)))
+                alike = own[i] or most or column + row
+                d[i] *= 2.0 ** np.round(np.log2(row / alike if row > 0 else alike / column))
         if (d == before).all():
             break
     return d

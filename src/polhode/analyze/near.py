@@ -20,7 +20,7 @@ from .operating import Operating
 from .singular import At, rank_nearby
 from .turns import Charts
 
-_ROUNDING = 32 * 2.0**-52  # of forces, which are sums of some dozens of terms
+_ROUNDING = 128 * 2.0**-52  # of forces, which are sums of some dozens of terms, at positions that are rounded too
 _NOTHING = 1e-150  # a rate that only controls have that were moved inside a limit at 0, see `limits`
 
 
@@ -133,8 +133,13 @@ class Near:
         along[:nq] = self.charts.T
 
         def rows(r: np.ndarray) -> tuple[np.ndarray, Rows]:
-            x = at.program.unit(self.at.x + along @ r)
-            values, slopes = self.tangent(replace(self.at, x=x), x=along)
+            moved = self.at.x + along @ r
+            x, turned = at.program.unit(moved), along.copy()
+            for first in at.program.quaternions():  # whose length stays 1
+                part = slice(first, first + 4)
+                turned[part] -= np.outer(x[part], x[part] @ along[part])
+                turned[part] /= np.linalg.norm(moved[part])
+            values, slopes = self.tangent(replace(self.at, x=x), x=turned)
             return values["phi"], replace(here, A=slopes["phi"])
 
         return rows
@@ -182,6 +187,11 @@ class Near:
         moved = d["qdot"] - (self._turning() if by == "x" else 0.0)
         return np.vstack([self.charts.inverse @ moved, self._accelerations(d["R"], d["S"]), d["zdot"]])
 
+    def clean_rates(self, by: str) -> np.ndarray:
+        """The same with 0 for what is only rounding."""
+        found = self._whole_rates(by)
+        return np.where(np.abs(found) > self._rounding(by), found, 0.0)
+
     def _turning(self) -> np.ndarray:
         """Tdot r, of turns that go with the machine."""
         found = np.zeros((len(self.eq.q), self.slopes["qdot"]["x"].shape[1]))
@@ -196,18 +206,31 @@ class Near:
         return A[self.free], B[self.free][:, list(columns)]
 
     def _rounding(self, by: str) -> np.ndarray:
-        """How far rates may be off because forces and rows are rounded, where these nearly cancel."""
+        """How far derivatives of rates may be off because forces and rows are rounded, where these nearly cancel."""
         dR, dS = (np.abs(self.slopes[part][by]) for part in ("R", "S"))
         R, S = (np.abs(part)[:, None] * (by == "x") for part in self.loads)
+        turned = np.abs(self.slopes["qdot"][by]) + (np.abs(self._turning()) if by == "x" else 0.0)
+        return self._spread(dR, R, dS + S, turned)
+
+    def _spread(self, dR: np.ndarray, R: np.ndarray, S: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """The same of forces dR + R, of what rows miss, S, and of rates of coordinates, (..., k)."""
         G, H, M = self.sped.G, np.abs(self.sped.H), -self.slopes["R"]["udot"]
         own = np.sqrt(np.abs(np.diag(G @ np.linalg.pinv(G.T @ M @ G) @ G.T)))
         inverse = np.outer(own, own)  # no entry of it is larger
-        tied = H @ (dS + S)
+        tied = H @ S
         found = np.zeros((len(self.whole), dR.shape[1]))
-        turned = np.abs(self.slopes["qdot"][by]) + (np.abs(self._turning()) if by == "x" else 0.0)
         found[: self.nx] = _ROUNDING * np.abs(self.charts.inverse) @ turned
         found[self.nx : self.nx + self.nu] = _ROUNDING * (inverse @ (dR + R + np.abs(M) @ tied) + tied)
         return found
+
+    @property
+    def noise(self) -> np.ndarray:
+        """How far the rates of all coordinates, speeds and states may be off by rounding."""
+        nq, x = len(self.eq.q), np.abs(self.at.x)
+        size = np.concatenate([np.abs(self.charts.inverse) @ x[:nq], x[nq:]])[:, None]
+        by = {part: np.abs(self.slopes[part]["x"]) @ size for part in ("R", "S", "qdot")}
+        R, S = (np.abs(part)[:, None] for part in self.loads)
+        return self._spread(by["R"], R, by["S"] + S, by["qdot"])[:, 0]
 
     @property
     def drift(self) -> np.ndarray:

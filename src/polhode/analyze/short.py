@@ -44,13 +44,13 @@ def shortest(e: Expr) -> Expr:
     size = tree_size(made)
     if size <= 1 or size > _WRITTEN:
         return made
-    shorter = found = to_sympy(made)  # which has no 0 x / y
+    found = to_sympy(made)  # which has no 0 x / y, and nothing above and below a line
     plain = not found.atoms(sympy.Function, sympy.Piecewise)
+    forms, names = [found], {to_sympy(s): s for s in free_symbols([made])}
     if size <= (_RATIONAL if plain else _SIMPLE):
-        shorter = sympy.factor(found) if plain else simplified(found)
-    other = tidy(from_sympy(shorter, {to_sympy(s): s for s in free_symbols([made])}))
-    assert isinstance(other, Expr)
-    return other if tree_size(other) < size else made
+        forms.append(sympy.factor(found) if plain else simplified(found))
+    written: list[Expr] = [made, *(tidy(from_sympy(form, names)) for form in reversed(forms))]
+    return min(written, key=tree_size)
 
 
 def inverse(M: Matrix, singular: str) -> Matrix:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, substitute, symbol, to_sympy, tree_size
 from polhode.graph.printing import READABLE
 from polhode.graph.views import sympy_latex
 
-from .page import broken, packed, width
-from .views import symbol_latex
+from .page import aligned, broken, packed, sides, width
+from .views import letter, names_in_latex, symbol_latex
 
 if TYPE_CHECKING:
     from .equations import Equations
 
+LETTERS, TIED = ("M", "c", "Q", "u", r"\tau"), ("J", r"\gamma", r"\lambda")  # of matrices and vectors
+_TRIES = 4
 ROOM = 33.0  # em: the text of an article on A4 or letter paper is 33 to 34 wide
 
 
@@ -25,10 +27,11 @@ def latex(
     digits: int | None = 6,
     environment: str = "aligned",
 ) -> str:
-    """Write qdot = N u and M udot + c = Q + tau, long parts by intermediate variables.
+    """Write qdot = N u, M udot + c = Q + tau and zdot = f, long parts by intermediate variables.
 
     With constraints, M udot + c = Q + tau + J^T lam and J udot + gamma = 0. What is wider than `room` is written
-    part by part: the equation in symbols, then matrices, or where these are too wide their entries.
+    part by part: the equation in symbols, then matrices, or where these are too wide their entries. Matrices are
+    bold where something of the machine has one of their letters, as a mass M.
     """
     return _Written(equations, simplify, room, digits).whole(environment)
 
@@ -42,29 +45,54 @@ class _Written:
         parts: dict[str, Matrix] = {name: getattr(equations, name) for name in ("N", "M", "c", "Q")}
         if len(rows):
             parts |= {"J": rows.J, "gamma": rows.gamma}
+        if len(equations.z):
+            parts["z"] = equations.z_dot
+        known = (*equations.q, *equations.u, *equations.z, *equations.controls, *equations.parameters)
+        written = names_in_latex([str(s.value) for s in known])
         entries = [e for part in parts.values() for e in part.entries]
         definitions: list[tuple[Expr, Expr]] = []
         if not simplify and max(map(tree_size, entries), default=0) > READABLE // 2:
-            definitions, reduced = named_parts(entries)
+            definitions, reduced = named_parts(entries, taken=written.values())
             rest = iter(reduced)
             parts = {n: Matrix(p.shape, [next(rest) for _ in p.entries]) for n, p in parts.items()}
         self.views = {name: to_sympy(part) for name, part in parts.items()}
         if simplify:
             view = equations.to_sympy(simplify=True)
             self.views = {name: view.simplified(part) for name, part in parts.items()}
-        known = (*equations.q, *equations.u, *equations.parameters, *(s for s, _ in definitions))
-        self.names = {to_sympy(s): symbol_latex(str(s.value)) for s in known}
+        self.written = written | {(name := str(s.value)): symbol_latex(name) for s, _ in definitions}
+        self.names = {to_sympy(s): self.written[str(s.value)] for s in (*known, *(s for s, _ in definitions))}
+        self.letters = {letter(tex) for tex in written.values()}
+        self.clear = self.letters.isdisjoint((*LETTERS, *TIED) if len(rows) else LETTERS)
         self.words = any(r"\text" in name for name in self.names.values())  # which stand apart in a product
-        self.q, self.u = ([str(s.value) for s in part] for part in (equations.q, equations.u))
+        self.q, self.u, self.z = ([str(s.value) for s in part] for part in (equations.q, equations.u, equations.z))
         self.definitions = [(self.tex(to_sympy(s)), self.tex(to_sympy(e))) for s, e in definitions]
+
+    def dotted(self, name: str) -> str:
+        """The rate of something, as it is called."""
+        return self.written.get(f"{name}_dot") or symbol_latex(f"{name}_dot")
+
+    def sign(self, name: str, alone: bool = True) -> str:
+        """A matrix or vector, in bold where a symbol has its letter, or that of any of them if it is `alone`."""
+        if self.clear if alone else name not in self.letters:
+            return name
+        return rf"\{'boldsymbol' if name.startswith(chr(92)) else 'mathbf'}{{{name}}}"
 
     def tex(self, view: Any) -> str:
         options = {"mul_symbol": r" \, "} if self.words else {}
         return sympy_latex(_near(view, self.digits), symbol_names=self.names, **options)
 
     def whole(self, environment: str) -> str:
-        lines = [*packed(self.definitions, self.room), *self.rates(), *self.motion(), *self.rows()]
-        return f"\\begin{{{environment}}}\n" + " \\\\\n".join(lines) + f"\n\\end{{{environment}}}"
+        page, best, narrowest = self.room, list[str](), float("inf")
+        for _ in range(_TRIES):
+            parts = (packed(self.definitions, self.room), self.rates(), self.motion(), self.rows(), self.others())
+            lines = aligned([line for part in parts for line in part], page)
+            left, right = (max(side) for side in zip(*map(sides, lines), strict=True))
+            if left + right < narrowest:
+                best, narrowest = lines, left + right
+            if narrowest <= page:
+                break
+            self.room -= left + right - page  # lines stand below one another at their signs
+        return f"\\begin{{{environment}}}\n" + " \\\\\n".join(best) + f"\n\\end{{{environment}}}"
 
     # what is written
 
@@ -74,9 +102,9 @@ class _Written:
         drifting = any(e != 0 for e in drift)
         if not drifting and identity(len(self.u)) == self.eq.N and self.u == [f"{name}_dot" for name in self.q]:
             return []
-        dotted = [symbol_latex(f"{name}_dot") for name in self.q]
+        dotted = [self.dotted(name) for name in self.q]
         rest = f" + {self.tex(to_sympy(drift))}" if drifting else ""
-        right = f"{self.tex(N)} {_column([symbol_latex(name) for name in self.u])}{rest}"
+        right = f"{self.tex(N)} {_column([self.written[name] for name in self.u])}{rest}"
         if width(_column(dotted)) + width(right) + 1.3 <= self.room:
             return [f"{_column(dotted)} &= {right}"]
         speeds = to_sympy(Matrix((len(self.u), 1), list(self.eq.u)))
@@ -85,20 +113,22 @@ class _Written:
 
     def motion(self) -> list[str]:
         """M udot + c = Q + tau + J^T lam, and its parts where it is too wide."""
-        udot = _column([symbol_latex(f"{name}_dot") for name in self.u])
-        tau = _column([rf"\tau_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in self.u])
+        udot, pushed = _column([self.dotted(name) for name in self.u]), self.sign(r"\tau", alone=False)
+        tau = _column([rf"{pushed}_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in self.u])
         forced = any(e != 0 for e in self.eq.Q)
         count = len(self.eq.constraints)
         left = f"{self.tex(self.views['M'])} {udot} + {self.tex(self.views['c'])}"
         right = f"{self.tex(self.views['Q'])} + {tau}" if forced else tau
         if count:
-            lam = _column([rf"\lambda_{{{k + 1}}}" for k in range(count)])
+            reaction = self.sign(r"\lambda", alone=False)
+            lam = _column([rf"{reaction}_{{{k + 1}}}" for k in range(count)])
             right += f" + {self.tex(self.views['J'].T)} {lam}"
         if width(left) + width(right) + 1.3 <= self.room:
             return [f"{left} &= {right}"]
-        held = r" + J^{T} \lambda" if count else ""
-        lines = [rf"M \dot{{u}} + c &= {'Q + ' if forced else ''}\tau{held}"]
-        lines += broken(r"\dot{u}", f"{_row([symbol_latex(f'{name}_dot') for name in self.u])}^{{T}}", self.room)
+        M, c, Q, J, u, tau, lam = map(self.sign, ("M", "c", "Q", "J", "u", r"\tau", r"\lambda"))
+        held = rf" + {J}^{{T}} {lam}" if count else ""
+        lines = [rf"{M} \dot{{{u}}} + {c} &= {f'{Q} + ' if forced else ''}{tau}{held}"]
+        lines += broken(rf"\dot{{{u}}}", f"{_row([self.dotted(name) for name in self.u])}^{{T}}", self.room)
         return lines + self.part("M") + self.part("c") + (self.part("Q") if forced else [])
 
     def rows(self) -> list[str]:
@@ -106,15 +136,20 @@ class _Written:
         if not len(self.eq.constraints):
             return []
         J, gamma = (self.tex(self.views[name]) for name in ("J", "gamma"))
-        udot = _column([symbol_latex(f"{name}_dot") for name in self.u])
+        udot = _column([self.dotted(name) for name in self.u])
         left = f"{J} {udot} + {gamma}"
         if width(left) + 1.8 <= self.room:
             return [f"{left} &= 0"]
-        return [r"J \dot{u} + \gamma &= 0", *self.part("J"), *self.part("gamma")]
+        J, u, gamma = map(self.sign, ("J", "u", r"\gamma"))
+        return [rf"{J} \dot{{{u}}} + {gamma} &= 0", *self.part("J"), *self.part("gamma")]
+
+    def others(self) -> list[str]:
+        """zdot = f."""
+        return packed([(self.dotted(name), self.tex(self.views["z"][k])) for k, name in enumerate(self.z)], self.room)
 
     def part(self, name: str) -> list[str]:
         """A matrix, or where it is too wide its entries that are not 0, of M each pair once."""
-        view, called = self.views[name], symbol_latex(name)
+        view, called = self.views[name], self.sign(symbol_latex(name))
         if width(called) + 1.3 + width(self.tex(view)) <= self.room:
             return [f"{called} &= {self.tex(view)}"]
         count, columns = view.shape
@@ -134,9 +169,12 @@ class _Written:
 
 
 def named_parts(
-    values: Sequence[Expr], prefix: str = "x", limit: int = READABLE
+    values: Sequence[Expr], prefix: str = "x", limit: int = READABLE, taken: Iterable[str] = ()
 ) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
-    """Definitions and what is left; without names for single operations, such as sin(q)."""
+    """Definitions and what is left; without names for single operations, such as sin(q).
+
+    taken : names in LaTeX that mean something else, besides those in the values
+    """
     definitions, reduced = intermediates(values, prefix, limit)
     inlined: dict[Expr, Expr] = {}
     kept: list[tuple[Expr, Expr]] = []
@@ -146,8 +184,8 @@ def named_parts(
             kept.append((s, written))
         else:
             inlined[s] = written
-    taken = {str(s.value) for s in free_symbols(list(values))}
-    free = (symbol(name) for k in range(1, 10**6) if (name := f"{prefix}{k}") not in taken)
+    known = {*taken, *(symbol_latex(str(s.value)) for s in free_symbols(list(values)))}
+    free = (symbol(name) for k in range(1, 10**6) if symbol_latex(name := f"{prefix}{k}") not in known)
     renamed = {s: new for (s, _), new in zip(kept, free, strict=False)}
     return (
         [(renamed[s], substitute(e, renamed)) for s, e in kept],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\s+|.", re.DOTALL)
 MARKS = {r"\dot", r"\ddot", r"\mathbf", r"\boldsymbol", r"\mathrm", r"\hat"}  # which take no room of their own
@@ -11,6 +11,7 @@ FENCES = {r"\left", r"\right", r"\bigl", r"\bigr"}
 SPACES = {r"\quad": 1.0, r"\qquad": 2.0, r"\,": 0.17, r"\;": 0.28, r"\ ": 0.33}
 WIDE = {"m": 0.88, "w": 0.72, "M": 0.97, "W": 0.94, "+": 1.22, "-": 1.22, "=": 1.33, ",": 0.44, "(": 0.4, ")": 0.4}
 COMMAND, CAPITAL, LETTER = 0.6, 0.72, 0.52  # em, of one Greek letter, A and a in Computer Modern
+SHORT = 6.0  # em, of what stands before a sign
 INDENT = 2.0  # em, of a line that goes on
 
 
@@ -112,6 +113,20 @@ def broken(left: str, right: str, room: float) -> list[str]:
         lines[-1] += f" {part.strip()}"
         used += width(part)
     return lines
+
+
+def sides(line: str) -> tuple[float, float]:
+    """How wide a line is before and behind the sign at which lines are aligned."""
+    left, found, right = ("", "&", line) if line.startswith("&") else line.partition("&=")
+    return width(left), width(right) + 1.3 * (found == "&=")
+
+
+def aligned(lines: Sequence[str], room: float) -> list[str]:
+    """The same lines, or where together they are too wide, those with much before the sign moved to where it is."""
+    left, right = (max(side) for side in zip(*map(sides, lines), strict=True))
+    if left + right <= room:
+        return [*lines]
+    return [f"& {line.replace('&=', '=', 1)}" if sides(line)[0] > SHORT else line for line in lines]
 
 
 def packed(definitions: Iterable[tuple[str, str]], room: float) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,20 @@ def symbol_latex(name: str) -> str:
             return rf"\{accent}{{{base}}}{index}"
     base, index = _parts(name)
     return base + index
+
+
+def names_in_latex(names: Iterable[str]) -> dict[str, str]:
+    """LaTeX of names; of two that would look alike, as x1 and x_1, the later one is spelled out."""
+    found: dict[str, str] = {}
+    for name in names:
+        tex = symbol_latex(name)
+        found[name] = upright(name) if tex in found.values() else tex
+    return found
+
+
+def letter(tex: str) -> str:
+    r"""The letter or word of a symbol in LaTeX, without its index and dots: M of \dot{M}_{1}."""
+    return re.sub(r"\\d?dot\{(.*)\}", r"\1", tex.partition("_")[0])
 
 
 def _parts(name: str) -> tuple[str, str]:

@@ -311,6 +311,51 @@ def test_a_beam_sags_as_in_the_textbook():
     assert np.asarray(tip)[2, 3] == pytest.approx(-sag, rel=2e-3)
 
 
+@pytest.mark.parametrize("k", [1e9, 1e12])
+def test_stiff_springs_do_not_hold_what_falls(k):
+    """Nor does a force on one of the two; where both are held, it rests with the springs at their lengths."""
+    build = ph.Builder("rod")
+    for name in ("a", "b"):
+        build.body(name, joint=ph.prismatic("z", name=name), mass=0.01)
+    build.potential(f"{k}*(a - b)**2/2")
+    dyn = compiled(build)
+    with pytest.raises(ph.EquilibriumError, match=r"accelerates by -9\.81"):
+        ph.equilibrium(dyn)
+    held = ph.equilibrium(dyn, {"a": 0.5, "b": 0.5}, unknowns=["b", "tau.a_dot"])
+    assert held["tau.a_dot"] == pytest.approx(2 * 0.01 * 9.81, rel=1e-6)
+
+
+def test_rows_that_repeat_others_between_quaternions():
+    """A hinge that is said twice, of which more rows count where the loop is open."""
+    build = ph.Builder("pair")
+    build.body("a", joint=ph.free(quaternion=True), mass=1.5, com=(0.1, 0.2, 0.4), inertia=(0.3, 0.4, 0.5))
+    build.body("b", parent="a", at=(0, 0, 1), joint=ph.spherical(quaternion=True), mass=0.5, com=(0, 0.3, 0.2))
+    build.marker("end", body="b", at=(0, 0.5, 0), rpy=(0.3, 0.2, 0.1))
+    build.marker("pin", body="world", at=(0.3, 0.2, 1.0))
+    build.marker("hook", body="world", at=(0, 0, 3))
+    build.loop("end", "pin", "hinge", axis="z")
+    build.loop("pin", "end", "hinge", axis="z")
+    build.spring("hook", "a", stiffness=20, length=0.5)
+    dyn = compiled(build)
+    found = ph.equilibrium(dyn, ph.assemble(dyn, {"a_qx": 0.3, "b_qy": 0.4}))
+    q = np.array(list(found.q.values()))
+    assert abs(dyn.forward_dynamics(q, np.zeros(9), np.zeros(9))).max() < 1e-6
+    assert found.residual < 1e-9
+    assert found.linear().equilibrium
+
+
+@pytest.mark.parametrize("k", [1e4, 1e14])
+def test_what_falls_over_is_not_stable_beside_a_stiff_spring(k):
+    """sqrt(g / l) is 1e-8 of the frequency of the spring."""
+    build = ph.Builder("pole", gravity=(0, 0, -9.81))
+    build.body("a", joint=ph.revolute("y", name="a"), mass=1, com=(0, 0, 1), inertia=(1e-3, 1e-3, 1e-3))
+    tip = ph.prismatic("x", name="b", stiffness=k)
+    build.body("b", parent="a", at=(0, 0, 0.5), joint=tip, mass=1e-3, com=(0, 0, 0.1))
+    dyn = compiled(build)
+    assert not ph.equilibrium(dyn, {"a": 0.0}).stable
+    assert ph.equilibrium(dyn, {"a": np.pi}).stable
+
+
 def test_a_disc_rolls_in_a_circle_on_one_compound_joint():
     """Its joint names first what is next to the disc; moments about its centre balance as in the textbook."""
     r, m = 0.5, 2.0

@@ -260,10 +260,13 @@ def test_a_rod_between_ball_joints_spins_freely():
     build.marker("pin", body="rocker", at=(0, 0.4, 0))
     build.loop("end", "pin", "point", name="close")
     dyn = ph.formulate(build.build()).compile()
-    held = ph.equilibrium(dyn, ph.assemble(dyn, {"a": 0.3}).q)
-    values = held.linear().modes().eigenvalues
-    assert values[:2].tolist() == [0, 0]
-    assert values[2] * values[3] < 0  # it stands, and falls
+    for spin in (0.0, 0.4, -1.5):
+        w, x = np.cos(spin / 2), np.sin(spin / 2)
+        q = ph.assemble(dyn, {"a": 0.3}).q
+        q[1:5] = np.array([[w, -x, 0, 0], [x, w, 0, 0], [0, 0, w, x], [0, 0, -x, w]]) @ q[1:5]
+        values = ph.equilibrium(dyn, q).linear().modes().eigenvalues
+        assert values[:2].tolist() == [0, 0]
+        assert values[2] * values[3] < 0  # it stands, and falls
 
 
 def test_a_brake_that_holds_takes_a_speed():
@@ -662,6 +665,39 @@ def test_modes_do_not_depend_on_units():
         found = ph.linearize(ph.formulate(build.build()).compile()).modes().eigenvalues
         expected = [root for root in np.roots([1, 1, 14, 10]) if root.imag >= 0]
         assert np.allclose(sorted(found, key=abs), sorted(expected, key=abs), rtol=1e-9)
+
+
+def test_rows_that_repeat_others_between_quaternions_are_no_singular_position():
+    """A hinge that is said twice, once from either side, of bodies that fly."""
+
+    def hinged(both, state=None):
+        build = ph.Builder("pair")
+        for name, size in (("a", 1.0), ("b", 0.5)):
+            build.body(name, joint=ph.free(quaternion=True), mass=size, com=(0.1, 0.2, size), inertia=(0.3, 0.4, 0.5))
+            build.marker(f"of {name}", body=name, at=(size, 0.2, 0.3))
+        build.loop("of a", "of b", "hinge", axis="z")
+        if both:
+            build.loop("of b", "of a", "hinge", axis="z")
+        dyn = ph.formulate(build.build()).compile()
+        q = {"a_qw": 0.5, "a_qx": 0.5, "a_qy": 0.5, "a_qz": 0.5, "b_qw": 1.0}
+        state = state or ph.assemble(dyn, q, {"a_wx": 0.3, "b_wz": 0.5})
+        return ph.linearize(dyn, state), state
+
+    once, state = hinged(False)
+    twice, _ = hinged(True, state)
+    assert twice.sizes == (7, 7, 0)
+    assert once.states == twice.states
+    assert np.allclose(once.A, twice.A, atol=1e-9 * abs(once.A).max())
+
+
+def test_a_count_in_small_steps_does_not_hide_what_is_slow():
+    """What nothing depends on has units of its own: 1e11 counts a metre, which leak."""
+    build = ph.Builder("encoder", gravity=(0, 0, 0))
+    build.body("sledge", joint=ph.prismatic("x", name="x", damping=1e-3), mass=1)
+    build.body("pendulum", joint=ph.prismatic("x", name="y", damping=2.0, stiffness=0.75), mass=1)
+    build.state("count", rate="1.3e11*x_dot - 1e-5*count")
+    found = ph.linearize(ph.formulate(build.build()).compile()).modes().eigenvalues
+    assert np.allclose(sorted(found.real), [-1.5, -0.5, -1e-3, -1e-5, 0], rtol=1e-9, atol=0)
 
 
 def test_what_falls_with_a_stiff_spring_is_no_equilibrium():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import polhode as ph
+from polhode.analyze.short import shortest
 from polhode.model.grow import grow
 
 
@@ -42,6 +43,15 @@ def test_parameters_may_be_numbers_or_texts_and_laws_close_the_loop():
     held = ph.linearize(cart_pole(), tau={"x_dot": -k * ph.symbol("x")}, inputs="x_dot")
     assert str(held["x_dot", "x"]) == "-k/M"
     assert str(held["x_dot", "[x_dot]"]) == "1/M"
+
+
+def test_no_term_has_the_same_above_and_below_its_line():
+    """Also where a sum is shorter than its product."""
+    L1, L2, m1, m2, g, k = ph.symbols("L1 L2 m1 m2 g k")
+    long = 3 * L2 * g * m2 * (L1 + L2) / (L1**2 * L2 * m1)
+    rest = (3 * L1**2 * m2 + k) * (L2 * g * m2 + k) / (L1**2 * L2**2 * m1 * m2)
+    assert str(shortest(long)) == "3*g*m2*(L1 + L2)/(L1**2*m1)"
+    assert str(shortest(long - rest)) == f"3*g*m2*(L1 + L2)/(L1**2*m1) - {rest}"
 
 
 def test_a_symbolic_point_has_the_numbers_of_native_code():

@@ -6,7 +6,8 @@ import pytest
 
 import polhode as ph
 from polhode.equations.latex import ROOM
-from polhode.equations.page import broken, packed, width
+from polhode.equations.page import broken, packed, sides, width
+from polhode.model.grow import grow
 
 
 def chain(count):
@@ -27,11 +28,20 @@ def four_bar():
     return build
 
 
+def servo():
+    build = chain(1)
+    wound = {"constant": 0.05, "resistance": 0.5, "inductance": 1e-3, "lower": -24, "upper": 24}
+    build.motor("M", inertia=1e-5, ratio=50, axis="y", **wound).drives({"theta1": 1})
+    return build
+
+
 MACHINES = [
     ("one", lambda: chain(1).build()),
     ("two", lambda: chain(2).build()),
     ("three", lambda: chain(3).build()),
     ("loop", lambda: four_bar().build()),
+    ("servo", lambda: servo().build()),
+    ("spatial", lambda: grow(8, ["revolute", "free", "spherical quaternion"], loops=True)),
     ("cart", lambda: ph.load("examples/cart.toml")),
     ("ur5", lambda: ph.load("examples/ur5.urdf")),
 ]
@@ -43,6 +53,8 @@ def test_no_line_is_wider_than_the_page(made):
     lines = text.splitlines()[1:-1]
     assert len(lines) > 0
     assert max(map(width, lines)) <= ROOM + 1
+    left, right = (max(side) for side in zip(*map(sides, lines), strict=True))
+    assert left + right <= ROOM + 3  # one below another at their signs; of long names the estimate is too wide
     assert text.count("{") == text.count("}")
     assert all(line.count(r"\left") == line.count(r"\right") for line in lines)  # TeX takes them by pairs in a line
 
@@ -121,3 +133,29 @@ def test_sympy_like_simplification_fits_too():
     text = ph.formulate(chain(2).build()).latex(simplify=True)
     assert "x_{1}" not in text
     assert max(map(width, text.splitlines()[1:-1])) <= ROOM + 1
+
+
+def test_nothing_has_two_meanings():
+    """Coordinates x_1, x_2 of a joint 'x' look like variables x1, x2, a mass M like the matrix."""
+    build = ph.Builder("clash", gravity=(0, 0, -9.81))
+    common = {"com": (0.1, 0.2, 0.3), "inertia": (1, 1.2, 1.3)}
+    build.body("a", joint=ph.universal(("x", "y"), name="x"), mass="M", **common)
+    build.body("b", parent="a", at=(0, 0, 1), joint=ph.revolute("z", name="x_3"), mass="x1", **common)
+    text = ph.formulate(build.build()).latex()
+    defined = re.findall(r"(?:^|quad )(x_\{\d+\}) &?=", text, re.M)
+    assert len(defined) > 3
+    assert not {"x_{1}", "x_{2}", "x_{3}"} & {*defined}
+    assert r"\text{x1}" in text  # the parameter, beside the coordinate x_1
+    assert r"\mathbf{M} \dot{\mathbf{u}} + \mathbf{c} &= \boldsymbol{\tau}" in text
+    assert r"\mathbf{M}_{11} &=" in text
+    assert "mathbf" not in ph.formulate(chain(2).build()).latex()
+
+
+def test_states_that_are_not_motion_have_their_rates():
+    build = ph.Builder("servo", gravity=(0, 0, 0))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass="m")
+    build.state("x_int", rate="x_0 - x")
+    build.force("x_dot", "k*x_int")
+    text = ph.formulate(build.build()).latex()
+    assert r"\dot{x}_{\text{int}} &= - x + x_{0}" in text
+    assert r"k \, x_{\text{int}}" in text
