@@ -282,4 +282,5 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs, what: st
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:
-            raise ValueError(f"{what} of {name!r} is {value!r:.60}, expected a number, an expression or text.")
+            many = " One function gives all: tau=lambda t, q, u: {...}." if callable(value) else ""
+            raise ValueError(f"{what} of {name!r} is {value!r:.60}, expected a number, an expression or text.{many}")

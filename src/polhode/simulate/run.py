@@ -9,10 +9,11 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
+from polhode.model.spelling import spelled
 from polhode.trajectory import Trajectory
 
 from .angles import singular_angles
-from .asked import check_span, is_number, method_of, movable, times, whole_steps
+from .asked import MEANT, check_span, is_number, method_of, movable, times, whole_steps
 from .bending import large_deflections
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
@@ -20,6 +21,7 @@ from .warning import SimulationWarning, warn
 from .watching import watching
 
 
+@spelled("simulate", MEANT)
 def simulate(
     dynamics: Dynamics,
     q0: Any = None,

@@ -121,3 +121,13 @@ def test_sympy_like_simplification_fits_too():
     text = ph.formulate(chain(2).build()).latex(simplify=True)
     assert "x_{1}" not in text
     assert max(map(width, text.splitlines()[1:-1])) <= ROOM + 1
+
+
+def test_letters_are_bold_where_a_parameter_is_called_like_a_matrix():
+    build = ph.Builder("cart", gravity=(0, 0, "-g"))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass="M")
+    build.body("bob", parent="cart", joint=ph.revolute("y", name="theta"), mass="m", com=(0, 0, "-L"))
+    text = ph.formulate(build.build()).latex(width=20)
+    assert r"\mathbf{M} \dot{\mathbf{u}} + \mathbf{c} &= \boldsymbol{\tau}" in text
+    assert r"\mathbf{M} &= \left[\begin{matrix}M + m" in text
+    assert r"\mathbf" not in ph.formulate(chain(2).build()).latex()
