@@ -17,6 +17,7 @@ from .asked import MEANT, check_span, is_number, method_of, movable, times, whol
 from .bending import large_deflections
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
+from .unmoved import unmoved
 from .warning import SimulationWarning, warn
 from .watching import watching
 
@@ -82,7 +83,7 @@ def simulated_until(
         output = "steps"
     found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
-    for said in doubts(found):
+    for said in (*doubts(found), *filter(None, [unmoved(found)])):
         warn_caller(said, SimulationWarning)
     if t_end is not None and (late := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
         warn_caller(late, SimulationWarning)

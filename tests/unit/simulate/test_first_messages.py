@@ -76,3 +76,25 @@ def test_symbols_of_sympy_are_told_apart():
 def test_a_builder_is_no_file():
     with pytest.raises(TypeError, match="load takes the path of a file, found the builder 'one'"):
         ph.load(ph.Builder("one"))
+
+
+def pendulum(**given):
+    build = ph.Builder("plane", **given)
+    build.body("bob", joint=ph.revolute("z", name="theta"), mass=1, com=(0, -1, 0))
+    return ph.formulate(build.build()).compile()
+
+
+def test_a_machine_across_which_gravity_acts_is_told(recwarn):
+    with pytest.warns(
+        ph.SimulationWarning, match=r"Nothing moved: gravity, \(0, 0, -9.81\), acts along no joint of 'pl"
+    ):
+        ph.simulate(pendulum(), {"theta": 1.0}, t_end=0.1)
+    recwarn.clear()
+    for machine, start in (
+        (pendulum(), {"u0": {"theta_dot": 1.0}}),
+        (pendulum(gravity=(0, 0, 0)), {"q0": {"theta": 1.0}}),
+        (pendulum(gravity=(0, -9.81, 0)), {}),  # it hangs
+        (pendulum(), {"tau": {"theta_dot": 1.0}}),
+    ):
+        ph.simulate(machine, t_end=0.1, **start)
+    assert not recwarn.list
