@@ -52,7 +52,14 @@ class _Written:
         if simplify:
             view = equations.to_sympy(simplify=True)
             self.views = {name: view.simplified(part) for name, part in parts.items()}
-        known = (*equations.q, *equations.u, *equations.parameters, *(s for s, _ in definitions))
+        known = (
+            *equations.q,
+            *equations.u,
+            *equations.z,
+            *equations.controls,
+            *equations.parameters,
+            *(s for s, _ in definitions),
+        )
         self.names = {to_sympy(s): symbol_latex(str(s.value)) for s in known}
         self.words = any(r"\text" in name for name in self.names.values())  # which stand apart in a product
         self.said = lettered(("M", "c", "Q", "J", "gamma", "u", "tau", "lambda"), self.names.values())
