@@ -50,6 +50,7 @@ class LinearModel(Elsewhere):
         **dict.fromkeys(("frequencies", "damping", "shapes", "stable"), "lin.modes().{name}"),
         **dict.fromkeys(("bode", "pzmap"), "lin.plot()"),
         **dict.fromkeys(("lqr", "zeros"), "lin.to_control() for python-control, or hand lin.A, lin.B to SciPy"),
+        **dict.fromkeys(("step", "impulse"), "lin.to_control(), or SciPy's signal.StateSpace(A, B, C, D)"),
         "latex": "ph.linearize(eq) of the Equations: it has expressions",
     }
 

@@ -98,3 +98,30 @@ def test_a_machine_across_which_gravity_acts_is_told(recwarn):
     ):
         ph.simulate(machine, t_end=0.1, **start)
     assert not recwarn.list
+
+
+def test_a_rate_given_for_a_period_and_a_control_of_something_else_are_told(dyn, recwarn):
+    with pytest.warns(ph.SimulationWarning, match=r"asked once: its period is 100 s, .* period=0\.01\."):
+        ph.simulate(dyn, t_end=1.0, tau=ph.Sampled(lambda t, q, u: [0, 0], 100))
+    recwarn.clear()
+    ph.simulate(dyn, t_end=1.0, tau=ph.Sampled(lambda t, q, u: [0, 0], period=0.1))
+    assert not recwarn.list
+    for control in (lambda t: [0, 0], lambda: None):
+        with pytest.raises(TypeError, match=r"the control takes \(t?\), expected \(t, q, u\)"):
+            ph.simulate(dyn, t_end=1.0, tau=control)
+        with pytest.raises(TypeError, match=r"Sampled: the control takes"):
+            ph.Sampled(control, period=0.1)
+    ph.simulate(dyn, t_end=0.1, tau=lambda *state: [0, 0])
+
+
+def test_parameters_by_place_are_told():
+    build = ph.Builder("pendulum")
+    build.body("bob", joint=ph.revolute("y", name="theta"), mass="m", com=(0, 0, -1))
+    open_ = ph.formulate(build.build()).compile()
+    with pytest.raises(TypeError, match=r"have no place among its arguments. Give p="):
+        open_.mass_matrix([0.0], {"m": 1.0})
+    held = ph.equilibrium(open_, {"theta": 0.1}, p={"m": 1.0})
+    with pytest.raises(AttributeError, match=r"Write held\['theta'\]"):
+        _ = held.theta
+    with pytest.raises(AttributeError, match=r"Modes has no 'plot'. Write lin.plot\(\)"):
+        held.linear().modes().plot()
