@@ -101,8 +101,8 @@ def asked_once(traj: Trajectory, t_end: Any) -> str:
         return ""
     period = traj.sampled[1]
     return (
-        f"The sampled control was asked once: its period is {period:g} s, which is no less than the run. Periods are in "
-        f"seconds: {period:g} times a second is period={1 / period:g}."
+        f"The sampled control was asked once: its period is {period:g} s, which is no less than the run. Periods are "
+        f"in seconds: {period:g} times a second is period={1 / period:g}."
     )
 
 
