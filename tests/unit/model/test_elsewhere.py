@@ -96,3 +96,10 @@ def test_a_run_without_an_end_and_functions_by_name(pendulum):
         pendulum["lin"]["theta"]
     assert np.isclose(pendulum["lin"]["theta_dot", "theta"], -9.81)
     assert np.isclose(pendulum["lin"]["theta_dot", "[theta_dot]"], 1.0)
+
+
+def test_options_that_are_handed_on_are_taken(pendulum):
+    many = ph.simulate_many(pendulum["dyn"], [[0.1], [0.2]], t_end=0.1, method="dop853", longest=0.05)
+    assert many[1].outcome.finished
+    with pytest.raises(TypeError, match="The longest step is longest="):
+        ph.simulate_many(pendulum["dyn"], [[0.1]], t_end=0.1, max_step=0.1)
