@@ -103,3 +103,16 @@ def test_options_that_are_handed_on_are_taken(pendulum):
     assert many[1].outcome.finished
     with pytest.raises(TypeError, match="The longest step is longest="):
         ph.simulate_many(pendulum["dyn"], [[0.1]], t_end=0.1, max_step=0.1)
+
+
+@pytest.mark.parametrize("text", ["2 kg", "9.81 m/s^2", "1e-3 kg*m**2"])
+def test_units_are_not_written(text):
+    with pytest.raises(ph.ModelError, match=r"Units are SI and not written, angles in radians: [0-9.e-]+") as refused:
+        ph.Builder("cart").body("cart", joint=ph.prismatic("x"), mass=text)
+    assert str(refused.value).endswith(f"radians: {text.split()[0]}.")
+
+
+def test_what_is_misspelt_without_a_unit_has_no_such_remedy():
+    with pytest.raises(ph.ModelError) as refused:
+        ph.Builder("cart").body("cart", joint=ph.prismatic("x"), mass="2 +* m")
+    assert "Units" not in str(refused.value)
