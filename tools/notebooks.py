@@ -1,4 +1,4 @@
-"""Notebooks from tutorials: each block of examples is a cell, what is between them is text.
+"""Notebooks from tutorials: examples are cells, which end where something is shown, and what is between them is text.
 
     python tools/notebooks.py [--check]
 
@@ -22,11 +22,23 @@ def cells(text: str) -> list[tuple[str, str]]:
     found = []
     for k, part in enumerate(re.split(r"^```python\n(.*?)^```$", text, flags=re.M | re.S)):
         if k % 2:
-            lines = [line[4:] for line in part.splitlines() if line.startswith((">>> ", "... "))]
-            found.append(("code", "\n".join(lines)))
+            found += [("code", cell) for cell in after_answers(part)]
         elif part.strip():
             found.append(("markdown", with_formulas(without_links(part.strip()))))
     return found
+
+
+def after_answers(block: str) -> list[str]:
+    """The lines of a block of examples, in a new cell after each that shows something: a cell shows its last line."""
+    made: list[list[str]] = [[]]
+    answered = False
+    for line in block.splitlines():
+        if line.startswith((">>> ", "... ")):
+            if answered:
+                made.append([])
+            made[-1].append(line[4:])
+        answered = bool(line) and not line.startswith((">>>", "..."))
+    return ["\n".join(lines) for lines in made if lines]
 
 
 def without_links(text: str) -> str:

@@ -3,8 +3,8 @@
     python tools/site.py [--out build/site] [--gallery]
 
 Pages are what the repository has, so that there is nothing to keep in step; NAVIGATION says in what order. Links
-between the files become links between pages. Nothing is loaded from a network, and pages have no scripts but the
-players of the gallery.
+between the files become links between pages. Nothing is loaded from a network, and all but the search and the players
+of the gallery works without scripts.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -29,6 +30,7 @@ from pygments.util import ClassNotFound
 from site_api import api_pages
 from site_gallery import gallery_page
 from site_math import FormulaError, mathml
+from site_search import index
 
 ROOT = Path(__file__).parents[1]
 
@@ -187,6 +189,20 @@ def entry(page: Page, link: str, here: bool) -> str:
     return f'<li><a href="{link}"{" aria-current=page" if here else ""}>{html.escape(page.title)}</a></li>'
 
 
+def onward(page: Page, pages: list[Page], to: Callable[[str], str]) -> str:
+    """The pages before and after this one in the menu, of its section."""
+    beside = [other for other in pages if other.section == page.section]
+    k = next(k for k, other in enumerate(beside) if other is page)
+    before = (
+        f'<a rel="prev" href="{to(beside[k - 1].path)}">← {html.escape(beside[k - 1].title)}</a>'
+        if k
+        else "<span></span>"
+    )
+    after = beside[k + 1 : k + 2]
+    later = "".join(f'<a rel="next" href="{to(other.path)}">{html.escape(other.title)} →</a>' for other in after)
+    return f'<div class="onward">{before}{later}</div>' if len(beside) > 1 else ""
+
+
 def framed(page: Page, pages: list[Page]) -> str:
     """The whole of a page: the menu by kind of user, its headings, its body."""
 
@@ -207,10 +223,13 @@ def framed(page: Page, pages: list[Page]) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html.escape(page.title)}{'' if page.path == 'index.html' else ' · Polhode'}</title>"
-        f'<link rel="stylesheet" href="{to("site.css")}"></head>\n<body>'
+        f'<link rel="icon" href="{to("icon.svg")}"><link rel="stylesheet" href="{to("site.css")}"></head>\n<body>'
         f'<nav><a class="home" href="{to("index.html")}">Polhode</a><input type="checkbox" id="menu" aria-label="Menu">'
-        f'<label for="menu">Menu</label><div class="menu">{"".join(menu)}</div></nav>'
-        f"<main>{page.body}</main>{aside}</body></html>\n"
+        '<label for="menu">Menu</label><div class="menu"><input type="search" placeholder="Search" '
+        f'aria-label="Search" hidden><ul class="found"></ul><div class="sections">{"".join(menu)}</div></div></nav>'
+        f"<main>{page.body}{onward(page, pages, to)}</main>{aside}"
+        f'<script src="{to("site.js")}" data-root="{to("index.html").removesuffix("index.html")}"></script>'
+        "</body></html>\n"
     )
 
 
@@ -238,6 +257,9 @@ def build(out: Path, gallery: bool = False) -> list[Page]:
     for page in pages:
         (out / page.path).parent.mkdir(parents=True, exist_ok=True)
         (out / page.path).write_text(framed(page, pages), encoding="utf-8")
+    (out / "search.js").write_text(index([(page.path, page.title, page.body) for page in pages]), encoding="utf-8")
+    for name in ("site.js", "icon.svg"):
+        shutil.copyfile(Path(__file__).parent / name, out / name)
     (out / "site.css").write_text(style(), encoding="utf-8")
     return pages
 

@@ -76,18 +76,36 @@ def described(name: str, found: Any, coloured: Callable[..., str]) -> str:
 
 
 def documented(text: str | None, coloured: Callable[..., str]) -> str:
-    """A docstring as it is written: paragraphs, and what is indented or an example as code."""
+    """A docstring: paragraphs, arguments as a table, and what else is indented or an example as code."""
     parts = []
     for block in inspect.cleandoc(text or "").split("\n\n"):
         if not block.strip():
             continue
         if ">>>" in block:
             parts.append(f"<pre><code>{coloured(block, 'python')}</code></pre>")
+        elif rows := arguments(block):
+            body = "".join(
+                f"<tr><td><code>{html.escape(name)}</code></td><td>{worded(said)}</td></tr>" for name, said in rows
+            )
+            parts.append(f'<div class="wide"><table class="arguments"><tbody>{body}</tbody></table></div>')
         elif any(line.startswith((" ", "\t")) for line in block.splitlines()) or " : " in block:
             parts.append(f"<pre><code>{html.escape(block)}</code></pre>")
         else:
             parts.append(f"<p>{worded(block)}</p>")
     return "\n".join(parts)
+
+
+def arguments(block: str) -> list[tuple[str, str]]:
+    """Lines of NAME : what it is, with what goes on below; none where a line is something else."""
+    found: list[tuple[str, str]] = []
+    for line in block.splitlines():
+        if begun := re.match(r"(\S.*?) +: (.*)", line):
+            found.append((begun[1], begun[2]))
+        elif found and line.startswith(" "):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
+        else:
+            return []
+    return found
 
 
 def worded(text: str) -> str:

@@ -128,7 +128,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """Import a stage when one of its names is first used."""
     if name not in _STAGE_OF:
-        raise AttributeError(f"module 'polhode' has no attribute {name!r}")
+        said = f"module 'polhode' has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(said)
+        from .model.errors import closest
+
+        raise AttributeError(f"{said}. {closest(name, __all__)}", name=name, obj=None)
     found = getattr(import_module(f"polhode.{_STAGE_OF[name]}"), name)
     globals()[name] = found
     return found

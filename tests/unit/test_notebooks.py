@@ -44,3 +44,14 @@ def test_every_example_of_the_tutorial_is_in_it(path):
     ]
     tutorial = (ROOT / "docs" / "tutorials" / f"{path.stem.replace('_', '-')}.md").read_text(encoding="utf-8")
     assert code == re.findall(r"^(?:>>>|\.\.\.) (.*)$", tutorial, flags=re.M)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_what_the_tutorial_shows_is_the_last_line_of_a_cell(path):
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    ends = ["".join(c["source"]).splitlines()[-1] for c in whole["cells"] if c["cell_type"] == "code"]
+    tutorial = (ROOT / "docs" / "tutorials" / f"{path.stem.replace('_', '-')}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(?:>>>|\.\.\.) (.*)\n(?!>>>|\.\.\.|\n|```)", tutorial, flags=re.M)
+    assert len(shown) > 5
+    for line in shown:
+        assert line in ends

@@ -1,6 +1,7 @@
 """The website is made of what is in the repository: nothing is lost, and every link inside arrives."""
 
 import importlib.util
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -179,3 +180,29 @@ def test_examples_say_what_they_are(built):
     words = pages["examples/index.html"].words
     assert "Tens of thousands of double pendulums at once" in words
     assert "Balance a pole: from equations to LQR" in words  # a notebook
+
+
+def test_arguments_are_a_table_and_not_cut():
+    arguments = tool("site_api").arguments
+    assert arguments("q0, u0 : the state,\n         by name\nz0     : others: t") == [
+        ("q0, u0", "the state, by name"),
+        ("z0", "others: t"),
+    ]
+    assert arguments("A sentence\nthat says : something") == []
+    assert arguments("    M udot : code") == []
+
+
+def test_the_search_knows_every_page_and_its_places(built):
+    pages, out = built
+    text = (out / "search.js").read_text(encoding="utf-8")
+    rows = json.loads(text.removeprefix("window.polhodeIndex = ").removesuffix(";\n"))
+    assert {row[0] for row in rows} == set(pages)
+    for path, anchor, title, heading, _ in rows:
+        assert not anchor or anchor in pages[path].anchors, (path, anchor)
+        assert title
+        assert not re.search(r"<[a-z]", heading)
+    found = {(row[0], row[1]) for row in rows if "equilibrium" in row[3].lower()}
+    assert ("api/analyze.html", "equilibrium") in found
+    assert any("solve_continuous_are" in row[4] for row in rows if row[0] == "docs/tutorials/cart-pole.html")
+    for name, page in pages.items():  # the script and what it loads are beside the page
+        assert any(normpath(f"{Path(name).parent.as_posix()}/{link}") == "site.js" for link in page.links)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from polhode.equations import Dynamics
 from polhode.graph import Expr
+from polhode.model.elsewhere import Elsewhere
 from polhode.model.errors import closest
 
 from .linear_model import LinearModel
@@ -24,7 +25,7 @@ class EquilibriumError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Equilibrium:
+class Equilibrium(Elsewhere):
     """A state in which a machine stays as it is, at rest or moving steadily.
 
     q, u, z, tau, controls, p : by name; t : the time; laws : expressions that are added to tau and controls
@@ -35,6 +36,11 @@ class Equilibrium:
     reactions : of the rows that hold, by label; holds : names of the constraints; active : as they were given
     notes     : limits that are reached, constraints that would have to pull
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "success": "nothing: there is an equilibrium, or an error",
+        **dict.fromkeys(("A", "modes", "eigenvalues"), "lin = held.linear(), then lin.A, lin.modes()"),
+    }
 
     name: str
     q: dict[str, float]
@@ -55,6 +61,11 @@ class Equilibrium:
     laws: dict[str, Expr] = field(default_factory=dict)
     active: tuple[str, ...] | None = None
     dynamics: Dynamics
+
+    def _where(self, name: str) -> str:
+        if any(name in getattr(self, part) for part in PARTS):
+            return f"Write held[{name!r}]."
+        return super()._where(name)
 
     def __getitem__(self, name: str) -> float:
         """A value by its name, of the force on x_dot by "tau.x_dot"."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from polhode.model.elsewhere import Elsewhere
 from polhode.model.errors import closest
 from polhode.trajectory.pictures import names_a_figure
 from polhode.view import needed
 from polhode.view.linear import linear_figure
 
+from .entries import entry
 from .modes import Modes, columns, eigen, html_table, modes_of
 from .response import response_of
 from .swaying import Machine
@@ -27,7 +29,7 @@ _SHOWN = 12  # states whose matrices are printed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LinearModel:
+class LinearModel(Elsewhere):
     """A machine near a state: small changes y of its states, v of its inputs, w of its outputs.
 
     A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs)
@@ -42,6 +44,15 @@ class LinearModel:
     notes      : what else is to be known, such as controls at their limits
     machine    : the machine at the point, by which modes are drawn
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("poles", "eigenvalues"), "lin.modes().eigenvalues"),
+        **dict.fromkeys(("frequencies", "damping", "shapes", "stable"), "lin.modes().{name}"),
+        **dict.fromkeys(("bode", "pzmap"), "lin.plot()"),
+        **dict.fromkeys(("lqr", "zeros"), "lin.to_control() for python-control, or hand lin.A, lin.B to SciPy"),
+        **dict.fromkeys(("step", "impulse"), "lin.to_control(), or SciPy's signal.StateSpace(A, B, C, D)"),
+        "latex": "ph.linearize(eq) of the Equations: it has expressions",
+    }
 
     name: str
     A: np.ndarray
@@ -68,6 +79,10 @@ class LinearModel:
     def __post_init__(self) -> None:
         for array in (self.A, self.B, self.C, self.D, self.drift, self.lift, self.whole_drift):
             array.setflags(write=False)
+
+    def __getitem__(self, places: tuple[str, str]) -> float:
+        """The entry of A, or of B, by the names of its row and column: lin["x_dot", "theta"]."""
+        return float(entry(self, places))
 
     @property
     def dependent(self) -> tuple[str, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from polhode.model.elsewhere import Elsewhere
 from polhode.trajectory import Trajectory
 
 from .swaying import Machine, swaying
@@ -23,7 +24,7 @@ _HEAD = ("eigenvalue [1/s]", "[Hz]", "damping", "time constant [s]", "moves most
 
 
 @dataclass(frozen=True, kw_only=True)
-class Modes:
+class Modes(Elsewhere):
     """The modes, one of each conjugate pair, in order of frequency, then from the slowest.
 
     eigenvalues : (k,), complex, the one with positive imaginary part of a pair  [1/s]
@@ -34,6 +35,11 @@ class Modes:
     whole       : names of all coordinates, speeds and states, and their shapes, (N, k): what the constraints tie too
     machine     : the machine where it was linearised, for `animate`
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "plot": "lin.plot(), which draws them with the responses, or modes.animate(k, path)",
+        "poles": "modes.eigenvalues",
+    }
 
     eigenvalues: np.ndarray
     frequencies: np.ndarray

@@ -8,33 +8,40 @@ that of G^T M G, of the independent speeds, see symbolic_ties.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from polhode.compile import Function, compile
 from polhode.equations import Equations
 from polhode.equations.inputs import input_names, inputs
+from polhode.equations.latex import ROOM
 from polhode.graph import (
     Expr,
     Matrix,
     as_expr,
     evaluate,
     free_symbols,
+    pi,
     substitute,
     symbol,
     to_sympy,
     tree_size,
     vector,
 )
+from polhode.graph.printing import READABLE
 from polhode.kinematics.numeric import unit_quaternions
+from polhode.model.elsewhere import Elsewhere
 from polhode.model.errors import closest, listed
 from polhode.model.expression import Symbols, parse
 
+from .entries import entry
 from .modes import columns
 from .short import part, product, short, shortest
+from .symbolic_latex import symbolic_latex
 from .symbolic_rates import outputs_at, rates_at
 from .symbolic_ties import Drawn, ties_of
 
@@ -43,7 +50,7 @@ _LARGEST = 20_000  # nodes of an expression that SymPy is given
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SymbolicModel:
+class SymbolicModel(Elsewhere):
     """A machine near a point, as expressions: dy/dt = drift + A y + B v, w = C y + D v.
 
     A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs); drift : (n,), 0 at an equilibrium
@@ -51,6 +58,11 @@ class SymbolicModel:
     inputs     : forces by the names of speeds, and actuators; outputs : by name; holds : the constraints that hold
     parameters : the symbols that are left, by name
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("modes", "response", "plot", "to_control", "poles", "eigenvalues", "without"),
+        "A, B = lin.evaluate({{...}}), or ph.linearize(eq.compile(), ...), which has numbers",
+    )
 
     name: str
     A: Matrix
@@ -66,19 +78,8 @@ class SymbolicModel:
 
     def __getitem__(self, places: tuple[str, str]) -> Expr:
         """The entry of A, or of B, by the names of its row and column: lin["x_dot", "theta"]."""
-        row, column = places
-        if row not in self.states:
-            raise KeyError(f"There is no state {row!r}. {closest(row, self.states)}")
-        i, inner = self.states.index(row), column[1:-1] if column.startswith("[") else column
-        if column in self.states or inner in self.inputs:
-            found: Expr = (
-                self.A[i, self.states.index(column)] if column in self.states else self.B[i, self.inputs.index(inner)]
-            )
-            return found
-        raise KeyError(
-            f"There is no state or input {column!r}. {closest(column, [*self.states, *self.inputs])} "
-            'Of an input that is called like a speed: "[x_dot]".'
-        )
+        found: Expr = entry(self, places)
+        return found
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -89,6 +90,19 @@ class SymbolicModel:
     def to_sympy(self) -> tuple[Any, Any]:
         """A and B as SymPy matrices."""
         return to_sympy(self.A), to_sympy(self.B)
+
+    def latex(self, width: float = ROOM, digits: int | None = 6) -> str:
+        """Write dy/dt = A y + B v and its matrices as LaTeX that fits a page, as `eq.latex()` does; w = C y + D v where
+        there are outputs of your own.
+
+        width  : of a line, in em; digits : of numbers, all for None
+        """
+        return symbolic_latex(self, width, digits)
+
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows; large models as plain text."""
+        every = [e for part in (self.A, self.B, self.C, self.D) for e in part.entries]
+        return f"$\\displaystyle {self.latex()}$" if sum(map(tree_size, every)) <= 12 * READABLE else None
 
     def evaluate(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
         """A and B by numbers."""
@@ -239,8 +253,15 @@ def _values(given: Any, known: Sequence[str], what: str, rest: Mapping[str, Any]
         if name not in known:
             raise KeyError(f"{what}: there is no {name!r}. {closest(name, known)}")
         e = parse(value, Symbols(), f"{what} of {name!r}") if isinstance(value, str) else as_expr(value)
-        found[name] = e
+        found[name] = angle(e) if what == "q" else e
     return found
+
+
+def angle(e: Expr) -> Expr:
+    """numpy.pi / 6 as pi/6: a number that is a multiple of pi/12 to the last digit or two."""
+    number = float(e.value) if e.op == "const" else 0.0
+    k = round(number * 12 / math.pi)
+    return pi * k / 12 if 0 < abs(k) <= 48 and abs(number - k * math.pi / 12) <= 2 * math.ulp(number) else e
 
 
 def _whole(value: Any) -> Any:

@@ -76,10 +76,13 @@ class Deriving(Reading):
         """The equations, and the model of the file, of whose constraints they may leave some out."""
         from polhode.equations import formulate
         from polhode.kernels.loop import METHODS
+        from polhode.simulate.asked import SCIPY
 
-        if self.method in METHODS:
+        integrator = self.method if self.method in METHODS else SCIPY.get(self.method or "")
+        if integrator is not None:
+            kin = "" if integrator == self.method else f", SciPy's, nearest to {integrator!r} here"
             raise ValueError(
-                f"--method {self.method}: that is an integrator. Give simulate --integrator {self.method}."
+                f"--method {self.method}: that is an integrator{kin}. Give simulate --integrator {integrator}."
             )
         whole = self.model().substituted(named_values(self.parameters, "--p"))
         return formulate(bare(whole) if self.bare else whole, method=self.method), whole

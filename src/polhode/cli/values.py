@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from polhode.model.errors import ModelError, closest
@@ -14,7 +15,9 @@ def number(text: str, where: str) -> float:
     try:
         return float(parse(text.strip(), {}, where))
     except ModelError:
-        raise ValueError(f"{where}: {text.strip()!r} is not a finite number.") from None
+        degrees = re.fullmatch(r"([-+]?[0-9.]+) *(?:deg|degrees?|°)", text.strip())
+        remedy = f" Angles are in radians: {degrees[1]}*pi/180." if degrees else ""
+        raise ValueError(f"{where}: {text.strip()!r} is not a finite number.{remedy}") from None
 
 
 def _items(text: str) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from polhode.compile import compile
 from polhode.compile.targets import TARGETS
 from polhode.graph import Expr, Matrix, as_expr, free_symbols, solve, substitute, symbol, vector
 from polhode.model import TIME
+from polhode.model.elsewhere import Elsewhere
 from polhode.model.errors import closest, listed
 from polhode.model.report import idle
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .equations import Equations
 
 
-class Dynamics:
+class Dynamics(Elsewhere):
     """The calls of a mechanism as native code.
 
     Arrays have shape (..., n): leading dimensions are a batch. Every call takes
@@ -35,6 +36,17 @@ class Dynamics:
     values     : of the parameters folded into the code
     parameters : names of those that stay inputs, in order
     """
+
+    _compiled: ClassVar[str] = "dyn"
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "M": "dyn.mass_matrix(q), or dyn.equations.M for the expressions",
+        "c": "dyn.bias(q, u), or dyn.equations.c for the expressions",
+        "Q": "dyn.forces(q, u), or dyn.equations.Q for the expressions",
+        "model": "dyn.equations.model",
+        **dict.fromkeys(("q", "u", "z", "latex", "to_c", "to_sympy", "constraints"), "dyn.equations.{name}"),
+        **dict.fromkeys(("lagrangian", "kinetic", "potential"), "dyn.energy(q, u), or dyn.equations.{name}"),
+        "compile": "dyn itself: it is compiled",
+    }
 
     def __init__(self, equations: Equations, values: Mapping[Any, Any], target: str = "llvm") -> None:
         if target not in TARGETS:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from polhode.formulations import Terms
 from polhode.formulations.denoc_elements import explain
@@ -39,6 +39,7 @@ from polhode.graph.printing import READABLE
 from polhode.kinematics import Candidates, Constraints, Motion, candidates, constrain, joined
 from polhode.kinematics.loads import elastic_energy, spring_energy
 from polhode.model import TIME, Model, When
+from polhode.model.elsewhere import Elsewhere
 
 from .latex import ROOM, latex
 from .views import SympyEquations
@@ -60,12 +61,25 @@ def _operations(part: Matrix) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Equations:
+class Equations(Elsewhere):
     """M udot + c = Q + tau, qdot = N u: expressions of q, u, t and parameters.
 
     method : the formulation that made them
     terms  : its result, term by term
     """
+
+    _compiled: ClassVar[str] = "eq.compile()"
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("forward_dynamics", "inverse_dynamics", "mass_matrix", "bias", "forces", "energy", "impulse", "reactions",
+             "derivatives"),
+            "dyn = eq.compile(), then dyn.{name}",
+        ),
+        **dict.fromkeys(("subs", "evaluate"), "eq.compile(values={{...}}), or eq.to_sympy() for SymPy's"),
+        "simplify": "eq.to_sympy(simplify=True)",
+        "tau": "eq.to_sympy().tau",
+        "udot": "eq.compile().forward_dynamics(q, u, tau), or of expressions ph.formulate(model, 'kane').kane.udot",
+    }  # fmt: skip
 
     model: Model
     method: str

@@ -13,6 +13,7 @@ from polhode.graph import free_symbols
 from polhode.kinematics import Motion, derive, generalised
 from polhode.model import Builder, Model
 from polhode.model.errors import closest
+from polhode.model.spelling import spelled
 
 from .equations import Equations
 
@@ -28,6 +29,7 @@ READABLE = 3  # moving bodies; equations of more, in numbers, are not for readin
 WAYS: dict[str, Callable[[Motion], Terms]] = {"substitution": kane.terms, "recombination": recombined}
 
 
+@spelled("formulate")
 def formulate(
     model: Model,
     method: str | None = None,

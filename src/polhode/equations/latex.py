@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polhode.graph import Expr, Matrix, free_symbols, identity, intermediates, substitute, symbol, to_sympy, tree_size
@@ -79,7 +79,7 @@ class _Written:
 
     def tex(self, view: Any) -> str:
         options = {"mul_symbol": r" \, "} if self.words else {}
-        return sympy_latex(_near(view, self.digits), symbol_names=self.names, **options)
+        return sympy_latex(rounded(view, self.digits), symbol_names=self.names, **options)
 
     def whole(self, environment: str) -> str:
         page, best, narrowest = self.room, list[str](), float("inf")
@@ -104,24 +104,24 @@ class _Written:
             return []
         dotted = [self.dotted(name) for name in self.q]
         rest = f" + {self.tex(to_sympy(drift))}" if drifting else ""
-        right = f"{self.tex(N)} {_column([self.written[name] for name in self.u])}{rest}"
-        if width(_column(dotted)) + width(right) + 1.3 <= self.room:
-            return [f"{_column(dotted)} &= {right}"]
+        right = f"{self.tex(N)} {column([self.written[name] for name in self.u])}{rest}"
+        if width(column(dotted)) + width(right) + 1.3 <= self.room:
+            return [f"{column(dotted)} &= {right}"]
         speeds = to_sympy(Matrix((len(self.u), 1), list(self.eq.u)))
         moved = N * speeds + to_sympy(drift)
         return [line for k, name in enumerate(dotted) for line in broken(name, self.tex(moved[k]), self.room)]
 
     def motion(self) -> list[str]:
         """M udot + c = Q + tau + J^T lam, and its parts where it is too wide."""
-        udot, pushed = _column([self.dotted(name) for name in self.u]), self.sign(r"\tau", alone=False)
-        tau = _column([rf"{pushed}_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in self.u])
+        udot, pushed = column([self.dotted(name) for name in self.u]), self.sign(r"\tau", alone=False)
+        tau = column([rf"{pushed}_{{{symbol_latex(name.removesuffix('_dot'))}}}" for name in self.u])
         forced = any(e != 0 for e in self.eq.Q)
         count = len(self.eq.constraints)
         left = f"{self.tex(self.views['M'])} {udot} + {self.tex(self.views['c'])}"
         right = f"{self.tex(self.views['Q'])} + {tau}" if forced else tau
         if count:
             reaction = self.sign(r"\lambda", alone=False)
-            lam = _column([rf"{reaction}_{{{k + 1}}}" for k in range(count)])
+            lam = column([rf"{reaction}_{{{k + 1}}}" for k in range(count)])
             right += f" + {self.tex(self.views['J'].T)} {lam}"
         if width(left) + width(right) + 1.3 <= self.room:
             return [f"{left} &= {right}"]
@@ -136,7 +136,7 @@ class _Written:
         if not len(self.eq.constraints):
             return []
         J, gamma = (self.tex(self.views[name]) for name in ("J", "gamma"))
-        udot = _column([self.dotted(name) for name in self.u])
+        udot = column([self.dotted(name) for name in self.u])
         left = f"{J} {udot} + {gamma}"
         if width(left) + 1.8 <= self.room:
             return [f"{left} &= 0"]
@@ -148,24 +148,36 @@ class _Written:
         return packed([(self.dotted(name), self.tex(self.views["z"][k])) for k, name in enumerate(self.z)], self.room)
 
     def part(self, name: str) -> list[str]:
-        """A matrix, or where it is too wide its entries that are not 0, of M each pair once."""
-        view, called = self.views[name], self.sign(symbol_latex(name))
-        if width(called) + 1.3 + width(self.tex(view)) <= self.room:
-            return [f"{called} &= {self.tex(view)}"]
-        count, columns = view.shape
-        comma = "," if max(count, columns) > 9 else ""
-        left_out = False
-        entries = []
-        for i in range(count):
-            for j in range(i if name == "M" else 0, columns):
-                if view[i, j] == 0:
-                    left_out = True
-                    continue
-                place = f"{i + 1}{comma}{j + 1}" if columns > 1 else f"{i + 1}"
-                entries.append((f"{called}_{{{place}}}", self.tex(view[i, j])))
-        said = [f"{called}_{{ji}} = {called}_{{ij}}"] if name == "M" and count > 1 else []
-        said += [rf"\text{{all other }} {called} = 0"] if left_out else []
-        return [*packed(entries, self.room), *(["& " + r", \quad ".join(said)] if said else [])]
+        """A matrix, of M each pair of entries once."""
+        return part_lines(self.sign(symbol_latex(name)), self.views[name], self.tex, self.room, symmetric=name == "M")
+
+
+def lettered(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """LaTeX of the letters of matrices and vectors; all bold where a parameter or variable is called like one."""
+    plain, written = {name: symbol_latex(name) for name in names}, set(taken)
+    if written.isdisjoint(plain.values()):
+        return plain
+    return {n: rf"\boldsymbol{{{tex}}}" if tex.startswith("\\") else rf"\mathbf{{{tex}}}" for n, tex in plain.items()}
+
+
+def part_lines(called: str, view: Any, tex: Callable[[Any], str], room: float, symmetric: bool = False) -> list[str]:
+    """A matrix of SymPy's by its letter, or where it is too wide its entries that are not 0."""
+    if width(called) + 1.3 + width(tex(view)) <= room:
+        return [f"{called} &= {tex(view)}"]
+    count, columns = view.shape
+    comma = "," if max(count, columns) > 9 else ""
+    left_out = False
+    entries = []
+    for i in range(count):
+        for j in range(i if symmetric else 0, columns):
+            if view[i, j] == 0:
+                left_out = True
+                continue
+            place = f"{i + 1}{comma}{j + 1}" if columns > 1 else f"{i + 1}"
+            entries.append((f"{called}_{{{place}}}", tex(view[i, j])))
+    said = [f"{called}_{{ji}} = {called}_{{ij}}"] if symmetric and count > 1 else []
+    said += [rf"\text{{all other }} {called} = 0"] if left_out else []
+    return [*packed(entries, room), *(["& " + r", \quad ".join(said)] if said else [])]
 
 
 def named_parts(
@@ -193,7 +205,7 @@ def named_parts(
     )
 
 
-def _near(view: Any, digits: int | None) -> Any:
+def rounded(view: Any, digits: int | None) -> Any:
     """What SymPy has, with numbers to so many digits."""
     import sympy
 
@@ -202,7 +214,7 @@ def _near(view: Any, digits: int | None) -> Any:
     return view.xreplace({x: sympy.Float(f"{float(x):.{digits}g}") for x in view.atoms(sympy.Float)})
 
 
-def _column(names: list[str]) -> str:
+def column(names: list[str]) -> str:
     return r"\left[\begin{matrix}" + r"\\".join(names) + r"\end{matrix}\right]"
 
 

@@ -57,6 +57,8 @@ class Call:
     def __call__(
         self, *args: Any, p: Any = None, t: Any = None, z: Any = None, controls: Any = None, **options: Any
     ) -> Any:
+        if self.used and p is None and args and isinstance(args[-1], Mapping) and {*self.used} & {*args[-1]}:
+            raise TypeError(f"{self.name}: values of parameters have no place among its arguments. Give p={{...}}.")
         if controls is None and self._idle is not None:
             function = self._idle if isinstance(self._idle, Function) else self.idle
             assert function is not None

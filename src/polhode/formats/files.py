@@ -103,10 +103,13 @@ def load(
     )  # fmt: skip
 
 
+_MODELS = (".toml", ".urdf", ".xml", ".mjcf", ".sdf", ".xacro")  # whose endings are misspelt, too
+
+
 def _meant(path: Path) -> str:
     """A remedy for the name of a file that does not exist, if there is one like it beside it."""
     try:
-        beside = [each.name for each in path.parent.iterdir() if each.suffix == path.suffix]
+        beside = [each.name for each in path.parent.iterdir() if each.suffix in {path.suffix, *_MODELS}]
     except OSError:
         return ""
     close = get_close_matches(path.name, beside, 1)

@@ -226,7 +226,8 @@ class _Reader:
         marker = name
         if name in self.taken["body"]:
             marker = self.unique("body", f"{name}_site")
-            self.builder.note(f"Site {name!r} is called {marker!r} here: a body has its name.")
+            added = marker.removeprefix(name)
+            self.builder.note(f"Site {name!r}: a body has its name, so that here {added!r} is added to it.")
         self.sites.append((marker, body.name, X))
         self.named_sites[name] = (marker, body.name)
 
@@ -282,9 +283,10 @@ class _Reader:
         start = body.X_PB
         if start != Pose.identity():
             at = ", ".join(f"{float(e):g}" for e in start.p)
-            turn = ", ".join(f"{x:.9g}" for x in quaternion_of(start.R))
+            turn = f", turned by the quaternion ({', '.join(f'{x:.9g}' for x in quaternion_of(start.R))}),"
+            turned = turn if start.R != Pose.identity().R else ""
             self.builder.note(
-                f"Body {body.name!r} starts at ({at}), turned by the quaternion ({turn}), in the file; "
+                f"Body {body.name!r} starts at ({at}){turned} in the file; "
                 "the coordinates of its free joint are its pose in the world."
             )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -84,7 +85,9 @@ def parse(
     except ModelError:
         raise
     except SyntaxError as error:
-        raise fault(f"{what}, expected a number or an expression: {error.msg}.") from None
+        united = re.fullmatch(r"([-+]?[\d.]+(?:e[-+]?\d+)?)\s*[^\W\d][\w/^*. ]*", line)
+        remedy = f" Units are SI and not written, angles in radians: {united[1]}." if united else ""
+        raise fault(f"{what}, expected a number or an expression: {error.msg}.{remedy}") from None
     except (RecursionError, MemoryError):
         raise fault(f"{what}: nested too deeply. Name parts of it in [constants].") from None
     except (ArithmeticError, TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from polhode.graph import Expr, Matrix, free_symbols, symbol
 from polhode.spatial import Pose
@@ -16,6 +16,7 @@ from .constraints import Coupling
 from .dependence import check_symbols
 from .drives import Actuator
 from .elements import Constraint, Force, with_values
+from .elsewhere import Elsewhere
 from .errors import Faults, closest, fault
 from .html import table
 from .implied import friction_brakes, limit_stops
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class Model(Elsewhere):
     """Bodies on a tree of joints, with the forces on them and the constraints between them.
 
     bodies      : parents before children, depth first
@@ -54,6 +55,18 @@ class Model:
 
     Build one with `Builder`, or read one with `load`.
     """
+
+    _compiled: ClassVar[str] = "ph.formulate(model).compile()"
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("M", "c", "Q", "q", "u", "latex", "to_sympy", "to_c"), "ph.formulate(model).{name}"),
+        **dict.fromkeys(("compile", "formulate", "equations"), "eq = ph.formulate(model), then eq.compile()"),
+        **dict.fromkeys(
+            ("forward_dynamics", "inverse_dynamics", "mass_matrix", "bias", "jacobian", "pose", "energy"),
+            "dyn = ph.formulate(model).compile(), then dyn.{name}",
+        ),
+        "save": "ph.save(model, path)",
+        "plot": "ph.simulate(ph.formulate(model).compile(), q0, u0, t_end).plot()",
+    }
 
     name: str
     bodies: tuple[Body, ...]

@@ -16,6 +16,8 @@ T = TypeVar("T")
 def spelled(call: str, hints: Mapping[str, str] | None = None) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Make a function refuse arguments that it has not with the names of those that it has.
 
+    With **options it takes any but those in `hints`.
+
     call  : how users write it, such as "beam"
     hints : by a name that it has not, what to write instead
     """
@@ -23,11 +25,12 @@ def spelled(call: str, hints: Mapping[str, str] | None = None) -> Callable[[Call
     def checked(function: Callable[P, T]) -> Callable[P, T]:
         known = {name: p.kind for name, p in signature(function).parameters.items() if name != "self"}
         by_place = [name for name, kind in known.items() if kind is Parameter.POSITIONAL_OR_KEYWORD]
+        passing = Parameter.VAR_KEYWORD in known.values()  # what it hands on is checked there
         more = [name for name in known if name not in by_place]
 
         @wraps(function)
         def wrapper(*args: P.args, **given: P.kwargs) -> T:
-            if unknown := [name for name in given if name not in known]:
+            if unknown := [name for name in given if name not in known and (not passing or name in (hints or {}))]:
                 hint = (hints or {}).get(unknown[0]) or closest(unknown[0], known)
                 raise TypeError(f"{call}: there is no {unknown[0]!r}. {hint}")
             own = len(args) - ("self" in signature(function).parameters)

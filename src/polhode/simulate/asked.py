@@ -18,7 +18,7 @@ MOST = 100_000_000  # outputs
 TOLERANCE = 1e-9  # rtol and atol, where nothing is said
 
 
-_SCIPY = {"RK45": "dopri5", "DOP853": "dop853", "Radau": "rodas5p", "BDF": "rodas5p", "LSODA": "rodas5p"}
+SCIPY = {"RK45": "dopri5", "DOP853": "dop853", "Radau": "rodas5p", "BDF": "rodas5p", "LSODA": "rodas5p"}
 
 
 def is_number(value: Any) -> TypeGuard[float]:
@@ -48,7 +48,7 @@ def movable(dynamics: Any, verb: str) -> Dynamics:
 def method_of(name: str, step: float | None, t0: float) -> Method:
     """The integrator of a name, for steps of this size."""
     if name not in METHODS:
-        kin = f"SciPy's is nearest to {_SCIPY[name]!r} here." if name in _SCIPY else closest(name, METHODS)
+        kin = f"SciPy's is nearest to {SCIPY[name]!r} here." if name in SCIPY else closest(name, METHODS)
         raise ValueError(f"Method {name!r:.60} is unknown. {kin}")
     if not (is_number(t0) and np.isfinite(t0)):
         raise ValueError(f"t0 is {t0!r:.60}, expected a time.")
@@ -62,11 +62,26 @@ def method_of(name: str, step: float | None, t0: float) -> Method:
     return found
 
 
+# what other packages call the arguments of a run
+MEANT: dict[str, str] = {
+    **dict.fromkeys(("t_span", "tspan", "span"), "Give t_end=10.0, and t0= where it is not 0."),
+    **dict.fromkeys(("t", "T", "tf", "t_final", "duration", "time", "tend"), "The end of the run is t_end=."),
+    **dict.fromkeys(("x0", "y0", "state", "initial"), "The state at the start is q0= and u0=."),
+    **dict.fromkeys(("t_eval", "times"), "Times of the output are output=[...], or a spacing, output=0.01."),
+    "dt": 'A spacing of the output is output=0.01; equal steps are method="rk4" and step=0.001.',
+    "max_step": "The longest step is longest=.",
+    **dict.fromkeys(("params", "parameters", "args", "values"), "Values of parameters are p={...}."),
+    **dict.fromkeys(("u", "control", "controller", "input", "inputs", "force", "forces"), "What acts is tau=."),
+    "events": "What is to happen on the way is switches=, and until= ends a run.",
+}
+
+
 def check_span(step: float | None, t0: float, t_end: Any) -> float:
     """The end of a run from t0, which is at least a step away."""
     if not (is_number(t_end) and t0 < t_end):
         span = isinstance(t_end, (tuple, list)) and len(t_end) == 2
         remedy = f" Give t0={t_end[0]!r:.20} and t_end={t_end[1]!r:.20}." if span else ""
+        remedy = f" Give t_end={t0 + 10:g}, or what suits." if t_end is None else remedy
         raise ValueError(f"t_end is {t_end!r:.60}, expected a time after t0 = {t0:g}.{remedy}")
     if step is not None and step > (t_end - t0) * (1 + 1e-12):
         raise ValueError(f"step is {step!r:.60}, expected at most the {t_end - t0:g} s to simulate.")

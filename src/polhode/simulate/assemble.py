@@ -12,6 +12,7 @@ from polhode.equations.program import Program, program_of
 from polhode.kernels.settle import LOOSE
 from polhode.model import Builder, Model
 from polhode.model.errors import closest
+from polhode.model.spelling import spelled
 
 from .asked import is_number, parameters_of, state_of
 
@@ -32,6 +33,7 @@ class AssemblyError(ValueError):
     """A loop that cannot close."""
 
 
+@spelled("assemble")
 def assemble(
     model: Model | Dynamics | Program,
     q0: Any = None,

@@ -129,7 +129,7 @@ def ending(program: Program, machine: Machine, status: int, t: float, x: np.ndar
         return Outcome(finished=True, reason=f"Reached t = {t:.6g} s in {steps:,} step{'s' * (steps != 1)}.", time=t)
     if status == NOT_FINITE:
         reason = f"{culprit!r} would become infinite or NaN in the next step."
-        remedy = "Look at forces that grow without bound and at lengths that become 0; a smaller step may pass."
+        remedy = "Look at forces that grow without bound and at masses and lengths that are 0; a smaller step may pass."
     elif status == SINGULAR and room is not None:
         culprit = _idle(program, room)
         reason = f"the inertia matrix is singular, {culprit!r} has no acceleration."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,20 @@ Control = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, u -> tau
 _PROTOTYPE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 
 
+def require_three(function: Callable[..., Any], what: str) -> None:
+    """Refuse a control that cannot be called with t, q and u."""
+    try:
+        takes = inspect.signature(function)
+    except (TypeError, ValueError):  # of some functions nothing is known
+        return
+    try:
+        takes.bind(0.0, None, None)
+    except TypeError:
+        raise TypeError(
+            f"{what}: the control takes {takes}, expected (t, q, u): the time, coordinates, speeds."
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """A controller that runs at a fixed rate: its forces stay as they are until the next call.
@@ -47,6 +62,8 @@ class Sampled:
             raise TypeError(
                 f"Sampled: function is {self.function!r:.60}, expected a function of t, q, u, or expressions by name."
             )
+        if callable(self.function):
+            require_three(self.function, "Sampled")
         if isinstance(self.function, Mapping):
             object.__setattr__(self, "function", dict(self.function))  # what is given may change
         if not (isinstance(self.period, Real) and 0 < self.period < float("inf")):
@@ -200,6 +217,7 @@ def read_inputs(tau: Any, eq: Equations, controls: Any = None) -> Inputs:
     if isinstance(tau, Sampled):
         found.sampled, found.held = tau, None if callable(tau.function) else _held(tau.function, eq, found)
     elif callable(tau):
+        require_three(tau, "tau")
         found.continuous = tau
     elif isinstance(tau, Mapping):
         _read_mapping(tau, eq, found)
@@ -282,4 +300,5 @@ def _read_mapping(tau: Mapping[Any, Any], eq: Equations, found: Inputs, what: st
         elif isinstance(value, Real) and np.isfinite(float(value)):
             found.constant[place] = float(value)
         else:
-            raise ValueError(f"{what} of {name!r} is {value!r:.60}, expected a number, an expression or text.")
+            many = " One function gives all: tau=lambda t, q, u: {...}." if callable(value) else ""
+            raise ValueError(f"{what} of {name!r} is {value!r:.60}, expected a number, an expression or text.{many}")

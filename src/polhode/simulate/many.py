@@ -14,13 +14,14 @@ from polhode.equations import Dynamics
 from polhode.equations.program import Program, program_of
 from polhode.equations.warning import warn_caller
 from polhode.kernels.loop import METHODS
+from polhode.model.spelling import spelled
 from polhode.trajectory import Outcome, Trajectory
 from polhode.trajectory.events import Events
 from polhode.trajectory.quantities import within_limits
 from polhode.view import needed
 
 from .angles import LOOKS, angles_near, singular_angles
-from .asked import check_span, method_of, movable, parameters_of, times
+from .asked import MEANT, check_span, method_of, movable, parameters_of, times
 from .batch import march
 from .bending import bent_far
 from .inputs import Inputs
@@ -107,6 +108,7 @@ class Bundle:
         return f"Bundle of {len(self):,} motions of {self.dynamics.equations.model.name!r}: {end}."
 
 
+@spelled("simulate_many", MEANT)
 def simulate_many(
     dynamics: Dynamics,
     q0: Any = None,

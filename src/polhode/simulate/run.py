@@ -9,17 +9,20 @@ import numpy as np
 
 from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
+from polhode.model.spelling import spelled
 from polhode.trajectory import Trajectory
 
 from .angles import singular_angles
-from .asked import check_span, is_number, method_of, movable, times, whole_steps
+from .asked import MEANT, check_span, is_number, method_of, movable, times, whole_steps
 from .bending import large_deflections
 from .simulation import Simulation
 from .switches import When, checked_switches, ending_of, too_late
+from .unmoved import unmoved
 from .warning import SimulationWarning, warn
 from .watching import watching
 
 
+@spelled("simulate", MEANT)
 def simulate(
     dynamics: Dynamics,
     q0: Any = None,
@@ -80,7 +83,7 @@ def simulated_until(
         output = "steps"
     found = simulated(dynamics, t_end, output, switches=switches, _until=until, **given)
     warn(found.outcome)
-    for said in doubts(found):
+    for said in (*doubts(found), *filter(None, [unmoved(found), asked_once(found, t_end)])):
         warn_caller(said, SimulationWarning)
     if t_end is not None and (late := too_late(checked_switches(switches, given.get("t0", 0.0)), t_end)):
         warn_caller(late, SimulationWarning)
@@ -90,6 +93,17 @@ def simulated_until(
 def doubts(traj: Trajectory) -> list[str]:
     """Say where states of a run are not to be trusted, a sentence each: singular angles, large deflections."""
     return [said for said in (singular_angles(traj), large_deflections(traj)) if said]
+
+
+def asked_once(traj: Trajectory, t_end: Any) -> str:
+    """Say that a sampled control had no second turn, as where its rate was given for its period."""
+    if traj.sampled is None or not is_number(t_end) or traj.sampled[1] < t_end - traj.sampled[0]:
+        return ""
+    period = traj.sampled[1]
+    return (
+        f"The sampled control was asked once: its period is {period:g} s, which is no less than the run. Periods are "
+        f"in seconds: {period:g} times a second is period={1 / period:g}."
+    )
 
 
 def last_of(t_end: Any, until: Any) -> tuple[Any, When | None]:

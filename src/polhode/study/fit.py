@@ -19,6 +19,7 @@ from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
 from polhode.graph import Expr
 from polhode.model.errors import closest
+from polhode.model.spelling import spelled
 from polhode.simulate import Simulation
 from polhode.simulate.asked import is_number, movable
 from polhode.simulate.run import simulated
@@ -70,6 +71,7 @@ class _Run:
     initial: tuple[str, ...]  # of the unknowns, those of its own
 
 
+@spelled("fit", {"measurements": "Give data=.", "sigma": "Give noise=."})
 def fit(
     dynamics: Dynamics,
     data: Any,

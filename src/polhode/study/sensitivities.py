@@ -23,6 +23,7 @@ from polhode.equations.tangent import Tangent, tangent_of
 from polhode.equations.warning import warn_caller
 from polhode.graph import Expr, diff, evaluate, substitute, symbol
 from polhode.model.errors import closest, listed
+from polhode.model.spelling import spelled
 from polhode.simulate.run import simulated
 from polhode.simulate.warning import SimulationWarning
 from polhode.trajectory import Trajectory
@@ -79,6 +80,7 @@ class Sensitivities:
         return f"Derivatives of a motion of {name!r} by {', '.join(self.by)}, at {len(self.traj.t):,} times"
 
 
+@spelled("sensitivities")
 def sensitivities(
     dynamics: Dynamics,
     q0: Any = None,
@@ -216,6 +218,8 @@ def _along(point: Operating, tangent: Tangent, charts: Any, motion: _Motion, dri
 def _require_smooth(traj: Trajectory) -> None:
     """Refuse motions along which constraints came, went or slid."""
     remedy = "Give a span in which nothing switches, or differences of two runs"
+    if any(name.startswith("friction of ") for name in (traj.events[0].mode if traj.events else ())):
+        remedy += "; with a friction_speed= the dry friction of a joint is a smooth force"
     for event in traj.events[1:]:
         if event.what:
             raise ValueError(f"sensitivities: {event}, where derivatives jump, which these do not follow. {remedy}.")

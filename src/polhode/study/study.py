@@ -15,6 +15,7 @@ import numpy as np
 from polhode.equations import Dynamics
 from polhode.equations.warning import warn_caller
 from polhode.model.errors import closest
+from polhode.model.spelling import spelled
 from polhode.simulate import simulate
 from polhode.simulate.asked import is_pair, movable
 from polhode.simulate.interrupt import stoppable
@@ -33,6 +34,7 @@ _OFTEN = 2.0  # s: how often what is done of a chunk is kept
 _EACH = 4  # runs of a thread between, at least
 
 
+@spelled("study")
 def study(
     dynamics: Dynamics,
     over: Any,

@@ -20,7 +20,7 @@ from polhode.view.timeline import MOST_BANDS
 
 from .events import spans_of
 from .export import shown_modes
-from .quantities import run
+from .quantities import Names, of_state, run
 
 if TYPE_CHECKING:
     from polhode.equations import Equations
@@ -40,6 +40,8 @@ _QUANTITIES = {
 # and of the modes of bodies that deform, which are small beside them
 _MODAL = {"m": "Deflections", "rad": "Twists", "m/s": "Speeds of deflections", "rad/s": "Speeds of twists"}
 ROUNDING, TINY = 1e-9, 1e-6  # of the largest of a unit; what changes by less than that share does not move
+_EXACT = 1e-13  # of the largest energy; a drift by less is rounding
+_FINER, _LONG = 8, 20_000  # points of a phase curve for each output; outputs that are enough by themselves
 _EFFORT = {"rad/s": "N m", "m/s": "N", "rad": "N m", "m": "N"}
 _REACTIONS = {"N m": "Reaction moments", "N": "Reaction forces", "": "Reactions"}
 
@@ -149,11 +151,14 @@ def _owners(traj: Trajectory) -> dict[str, str]:
 
 
 def _most(traj: Trajectory) -> dict[str, float]:
-    """The largest coordinate or speed of each unit."""
+    """The largest coordinate or speed of each unit; speeds of at least that coordinate in a run."""
     found = {"rad": 1.0}
     for name in (*traj.coordinates, *traj.speeds):
         if unit := traj.units[name]:
             found[unit] = max(found.get(unit, 0.0), float(np.nanmax(np.abs(traj[name]), initial=0.0)))
+    if (span := float(traj.t[-1] - traj.t[0])) > 0:
+        for unit in found.keys() & {"rad", "m"}:
+            found[f"{unit}/s"] = max(found.get(f"{unit}/s", 0.0), found[unit] / span)
     return {unit: max(size, TINY) for unit, size in found.items()}
 
 
@@ -172,6 +177,7 @@ def _curves(traj: Trajectory, names: Sequence[str] | None) -> list[Curve]:
     ) -> None:
         place = {"section": section, "side": side} if names is None else {}
         least = ROUNDING * scales.get(unit, 0.0) if name not in modes else 0.0
+        least = _EXACT * np.abs(traj.energy).max() if name == "drift" else least
         found[name] = Curve(name=name, values=values, quantity=quantity, unit=unit, note=note, least=least, **place)  # type: ignore[arg-type]
 
     asked = tuple(name for name in traj.other_speeds if name in (names or ()))
@@ -237,11 +243,36 @@ def phase(traj: Trajectory, x: str, y: str | None, path: Any) -> Any:
     """Draw one quantity over another, with jumps dotted; the path may be the last that is given, as for `plot`."""
     if path is None and names_a_figure(y):
         y, path = None, y
-    across, up = (_quantity(traj, name) for name in (x, y or _rate_of(traj, x)))
+    names = x, y or _rate_of(traj, x)
+    across, up = (_quantity(traj, name) for name in names)
     note = "" if traj.outcome.finished else str(traj.outcome)
     struck = [event.time for event in traj.events[1:] if event.impulses]
     jumps = sorted({int(np.searchsorted(traj.t, time)) for time in struck} - {0, len(traj.t)})
+    values, places = _finer(traj, names, (across[1], up[1]), jumps)
+    (across, up), jumps = ((across[0], values[0]), (up[0], values[1])), places[jumps].tolist()
     return phase_figure(across, up, jumps, traj.dynamics.equations.model.name, note, path)
+
+
+def _finer(
+    traj: Trajectory, names: Sequence[str], values: Sequence[np.ndarray], jumps: Sequence[int]
+) -> tuple[Sequence[np.ndarray], np.ndarray]:
+    """Two quantities at the outputs and at times between, so that curves look curved, and where the outputs are there.
+
+    Only at the outputs where a quantity is none of the state, where a run has many, and across jumps.
+    """
+    rows, asked = np.arange(len(traj.t)), [of_state(traj, name) for name in names]
+    if len(rows) > _LONG or any(e is None for e in asked):
+        return values, rows
+    gaps = np.diff(traj.t)
+    gaps[[k - 1 for k in jumps]] = 0.0
+    share, first = np.arange(1, _FINER) / _FINER, np.flatnonzero(gaps > 0)
+    inner = (traj.t[first, None] + gaps[first, None] * share).ravel()
+    q, u = traj.at(inner)
+    at = inner, q, u, np.zeros((len(inner), len(traj.inputs))), traj.beside(inner)
+    found = run(traj, [e for e in asked if e is not None], *at)
+    order = np.concatenate([rows, (first[:, None] + share).ravel()])
+    sort = np.argsort(order)
+    return [np.concatenate(both)[sort] for both in zip(values, found, strict=True)], np.searchsorted(order[sort], rows)
 
 
 def _quantity(traj: Trajectory, name: str) -> tuple[str, np.ndarray]:
@@ -260,6 +291,8 @@ def _rate_of(traj: Trajectory, name: str) -> str:
     places = {str(q.value): k for k, q in enumerate(eq.q)}
     rate = eq.kinematics.q_dot[places[name]] if name in places else None
     if rate is None or rate.op != "symbol":
+        if name.isidentifier() and name not in Names(traj):
+            raise KeyError(f"phase: there is no {name!r:.60}. {closest(name, traj.names)}")
         raise ValueError(
             f"phase: {name!r:.60} is no coordinate with a rate of its own. Give y=, what is drawn over it."
         )

@@ -41,6 +41,16 @@ def _expression(traj: Trajectory, what: Any) -> Expr | Matrix:
     raise TypeError(f"evaluate takes expressions, found {what!r:.60} of type {type(what).__name__}.")
 
 
+def of_state(traj: Trajectory, name: str) -> Expr | None:
+    """A name or text as an expression of q, u, z, t and parameters; None of what it takes more for."""
+    if name in (*traj.coordinates, *traj.speeds, *traj.states):
+        return symbol(name)
+    if name in traj.names or name in ("kinetic", "potential", "total", "drift"):
+        return None
+    e = parse(name, Names(traj), "Expression")
+    return None if any(str(s.value) in traj.inputs for s in free_symbols(e)) else e
+
+
 def run(traj: Trajectory, outputs: Sequence[Expr | Matrix], *at: np.ndarray) -> list[np.ndarray]:
     """Compile expressions and evaluate them at the outputs, or at given states: t, q, u, tau and z."""
     return compiled(traj, outputs)(*(at or (traj.t, traj.q, traj.u, traj.tau, traj.z)), traj.parameters)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from polhode.equations import Dynamics
 from polhode.equations.inputs import inputs
 from polhode.equations.program import program_of
 from polhode.graph import symbol
+from polhode.model.elsewhere import Elsewhere
 from polhode.model.errors import closest, listed
 from polhode.view import Scene, placed
 
@@ -25,7 +26,7 @@ from .outcome import Outcome
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trajectory:
+class Trajectory(Elsewhere):
     """The motion of a machine: states at output times, and how the run ended.
 
     t            : (k,), ascending; equal times are the two sides of a jump
@@ -45,6 +46,16 @@ class Trajectory:
     traj["elbow"] is a coordinate, speed or input by name, (k,), also a speed of the model that is not one of u;
     traj["close.x"] a residual and traj["reaction close.x"] a reaction of a constraint.
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("y", "x", "state"), "traj.q and traj.u, (k, nq) and (k, nu), or a name: traj[NAME]"),
+        **dict.fromkeys(("time", "times", "ts"), "traj.t"),
+        "qdot": "traj.rates",
+        "udot": "traj.accelerations",
+        **dict.fromkeys(("show", "video", "movie"), 'traj.animate("motion.html")'),
+        "success": "traj.outcome.finished",
+        "message": "traj.outcome",
+    }
 
     dynamics: Dynamics
     t: np.ndarray
@@ -161,6 +172,11 @@ class Trajectory:
         begun = [known for known in self.names if known.startswith(f"{name}.")]  # rows of a constraint
         near = f"There are {listed(begun)}." if begun else closest(name, self.names)
         raise KeyError(f"There is no {name!r} in the trajectory. {near}")
+
+    def _where(self, name: str) -> str:
+        if name in self.names:
+            return f"Write traj[{name!r}]."
+        return super()._where(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -44,7 +44,7 @@ def places(layout: _Layout) -> list[tuple[int, np.ndarray]]:
 
 def surface_of(layout: _Layout, look: Look) -> Mesh | None:
     """The mesh of a shape in the axes of its body, None where it is no mesh, or one that cannot be read."""
-    if look.kind not in ("mesh", "capsule") or look.name in layout.unseen:
+    if look.name in layout.unseen or not _solid(layout, look):
         return None
     if look.name not in layout.surfaces:
         try:
@@ -56,14 +56,25 @@ def surface_of(layout: _Layout, look: Look) -> Mesh | None:
     return layout.surfaces.get(look.name)
 
 
+def _solid(layout: _Layout, look: Look) -> bool:
+    """Whether it is drawn by its surface: also a cylinder wider than long, which as a stroke would be a ball."""
+    if look.kind != "cylinder":
+        return look.kind in ("mesh", "capsule")
+    _, points = _placed(layout, look)
+    return bool(layout.numbers([look.width])[0] > np.linalg.norm(points[1] - points[0]) > 0)
+
+
 def _surface(layout: _Layout, look: Look) -> Mesh:
     _, points = _placed(layout, look)
-    if look.kind == "capsule":
+    if look.kind in ("capsule", "cylinder"):
         (width,) = layout.numbers([look.width])
         way = points[1] - points[0]
         length = float(np.linalg.norm(way))
         X = pose(points[0], aimed(way if length > 0 else np.array([0.0, 0.0, 1.0])))
-        return capsule(float(width) / 2, length).moved(X)
+        if look.kind == "capsule":
+            return capsule(float(width) / 2, length).moved(X)
+        size = pose(points.mean(axis=0), X[:3, :3] @ np.diag([width / 2, width / 2, length]))
+        return surface("cylinder").moved(size)
     assert look.mesh is not None
     found = surface(look.mesh)
     if len(points):
@@ -77,7 +88,7 @@ def _surface(layout: _Layout, look: Look) -> Mesh:
 def draw(layout: _Layout) -> None:
     """Add what the model gives."""
     for look in layout.model.shapes:
-        if look.kind in ("mesh", "capsule"):
+        if look.name in layout.unseen or _solid(layout, look):
             if (mesh := surface_of(layout, look)) is not None:
                 body = layout.frame(look.marker)[0]
                 layout.mesh(body, mesh, role=look.role, color=look.color)

@@ -185,3 +185,30 @@ def test_what_has_no_expressions_is_refused_with_a_way_out():
         ph.linearize(cart_pole(), active=["x"])
     with pytest.raises(KeyError, match="there is no"):
         ph.linearize(cart_pole(), {"thet": 1})
+
+
+def test_pi_of_numpy_is_exact():
+    """float(pi) leaves a residue of 1e-16 g m in every entry, and the point looks like no equilibrium."""
+    up = ph.linearize(cart_pole(), {"theta": np.pi}, inputs="x_dot")
+    assert not any(e != 0 for e in up.drift)
+    assert str(up["theta_dot", "theta"]) == "g*(M + m)/(L*M)"
+    assert str(ph.linearize(cart_pole(), [0, -np.pi / 2])["theta_dot", "[theta_dot]"]) == str(
+        ph.linearize(cart_pole(), {"theta": -ph.pi / 2})["theta_dot", "[theta_dot]"]
+    )
+    near = ph.linearize(cart_pole(), {"theta": 3.1415926}, inputs="x_dot")
+    assert any(e != 0 for e in near.drift)  # what only looks like it is what it is
+
+
+def test_as_latex_for_a_lecture():
+    lin = ph.linearize(cart_pole(), inputs="x_dot")
+    lines = lin.latex().splitlines()
+    assert lines[1] == r"\dot{y} &= A y + B v \\"
+    assert r"v &= \tau_{x} \\" in lines
+    assert r"B &= \left[\begin{matrix}0\\0\\\frac{1}{M}\\\frac{1}{L M}\end{matrix}\right]" in lines
+    assert lin._repr_latex_() == f"$\\displaystyle {lin.latex()}$"
+    tilted = ph.linearize(cart_pole(), {"theta": "a"}, inputs="x_dot", outputs={"tip": "x - L*sin(theta)"}).latex()
+    assert r"\dot{y} &= d + A y + B v" in tilted
+    assert r"w &= C y + D v" in tilted
+    build = ph.Builder("spring", gravity=(0, 0, 0))
+    build.body("block", joint=ph.prismatic("x", name="x", stiffness="A"), mass="m")
+    assert r"\dot{\mathbf{y}} &= \mathbf{A} \mathbf{y}" in ph.linearize(ph.formulate(build.build())).latex()

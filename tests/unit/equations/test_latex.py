@@ -159,3 +159,13 @@ def test_states_that_are_not_motion_have_their_rates():
     text = ph.formulate(build.build()).latex()
     assert r"\dot{x}_{\text{int}} &= - x + x_{0}" in text
     assert r"k \, x_{\text{int}}" in text
+
+
+def test_letters_are_bold_where_a_parameter_is_called_like_a_matrix():
+    build = ph.Builder("cart", gravity=(0, 0, "-g"))
+    build.body("cart", joint=ph.prismatic("x", name="x"), mass="M")
+    build.body("bob", parent="cart", joint=ph.revolute("y", name="theta"), mass="m", com=(0, 0, "-L"))
+    text = ph.formulate(build.build()).latex(width=20)
+    assert r"\mathbf{M} \dot{\mathbf{u}} + \mathbf{c} &= \boldsymbol{\tau}" in text
+    assert r"\mathbf{M} &= \left[\begin{matrix}M + m" in text
+    assert r"\mathbf" not in ph.formulate(chain(2).build()).latex()

@@ -106,7 +106,7 @@ def test_a_free_joint_has_the_pose_in_the_world_as_coordinates():
     model = read(body("<freejoint/>", attributes='pos="0 0 1"'))
     assert model.coordinates[:4] == tuple(f"a_joint_q{k}" for k in "wxyz")
     assert array(model.body("a").pose.p).tolist() == [0, 0, 0]
-    assert "starts at (0, 0, 1), turned by the quaternion (1, 0, 0, 0)" in str(model.report())
+    assert "starts at (0, 0, 1) in the file" in str(model.report())
     for turn in ("0 0 0 2", "1 -2 3 4", "0 1 1e-3 0"):
         model = read(body("<freejoint/>", attributes=f'quat="{turn}"'))
         found = re.search(r"quaternion \((.*?)\)", model.notes[0]).group(1).split(", ")
@@ -688,3 +688,10 @@ def test_a_free_joint_has_no_limits_though_it_inherits_some(ranged):
     assert not any("range" in note for note in model.notes)
     theirs = pytest.importorskip("mujoco").MjModel.from_xml_string(text)
     assert not theirs.jnt_limited.any()
+
+
+def test_sites_named_like_bodies_are_one_line_and_an_unturned_body_has_no_quaternion():
+    bodies = "".join(f'<body name="b{k}"><joint/><geom size="1"/><site name="b{k}"/></body>' for k in range(5))
+    notes = str(read(bodies).report())
+    assert "Site 'b0', 'b1', 'b2', ... (5 of them): a body has its name, so that here '_site' is added to it." in notes
+    assert "quaternion" not in str(read(body("<freejoint/>", attributes='pos="0 0 1"')).report())

@@ -76,3 +76,52 @@ def test_symbols_of_sympy_are_told_apart():
 def test_a_builder_is_no_file():
     with pytest.raises(TypeError, match="load takes the path of a file, found the builder 'one'"):
         ph.load(ph.Builder("one"))
+
+
+def pendulum(**given):
+    build = ph.Builder("plane", **given)
+    build.body("bob", joint=ph.revolute("z", name="theta"), mass=1, com=(0, -1, 0))
+    return ph.formulate(build.build()).compile()
+
+
+def test_a_machine_across_which_gravity_acts_is_told(recwarn):
+    with pytest.warns(
+        ph.SimulationWarning, match=r"Nothing moved: gravity, \(0, 0, -9.81\), acts along no joint of 'pl"
+    ):
+        ph.simulate(pendulum(), {"theta": 1.0}, t_end=0.1)
+    recwarn.clear()
+    for machine, start in (
+        (pendulum(), {"u0": {"theta_dot": 1.0}}),
+        (pendulum(gravity=(0, 0, 0)), {"q0": {"theta": 1.0}}),
+        (pendulum(gravity=(0, -9.81, 0)), {}),  # it hangs
+        (pendulum(), {"tau": {"theta_dot": 1.0}}),
+    ):
+        ph.simulate(machine, t_end=0.1, **start)
+    assert not recwarn.list
+
+
+def test_a_rate_given_for_a_period_and_a_control_of_something_else_are_told(dyn, recwarn):
+    with pytest.warns(ph.SimulationWarning, match=r"asked once: its period is 100 s, .* period=0\.01\."):
+        ph.simulate(dyn, t_end=1.0, tau=ph.Sampled(lambda t, q, u: [0, 0], 100))
+    recwarn.clear()
+    ph.simulate(dyn, t_end=1.0, tau=ph.Sampled(lambda t, q, u: [0, 0], period=0.1))
+    assert not recwarn.list
+    for control in (lambda t: [0, 0], lambda: None):
+        with pytest.raises(TypeError, match=r"the control takes \(t?\), expected \(t, q, u\)"):
+            ph.simulate(dyn, t_end=1.0, tau=control)
+        with pytest.raises(TypeError, match=r"Sampled: the control takes"):
+            ph.Sampled(control, period=0.1)
+    ph.simulate(dyn, t_end=0.1, tau=lambda *state: [0, 0])
+
+
+def test_parameters_by_place_are_told():
+    build = ph.Builder("pendulum")
+    build.body("bob", joint=ph.revolute("y", name="theta"), mass="m", com=(0, 0, -1))
+    open_ = ph.formulate(build.build()).compile()
+    with pytest.raises(TypeError, match=r"have no place among its arguments. Give p="):
+        open_.mass_matrix([0.0], {"m": 1.0})
+    held = ph.equilibrium(open_, {"theta": 0.1}, p={"m": 1.0})
+    with pytest.raises(AttributeError, match=r"Write held\['theta'\]"):
+        _ = held.theta
+    with pytest.raises(AttributeError, match=r"Modes has no 'plot'. Write lin.plot\(\)"):
+        held.linear().modes().plot()

@@ -198,3 +198,16 @@ def test_a_page_has_the_mesh_once_and_no_bar_for_its_body():
     assert len(re.findall(r'"places":', text)) == 1
     assert '"color":"#00ff00"' in text
     assert "export function" not in text
+
+
+def test_a_disc_is_no_ball():
+    """As a stroke of its width it would be round from every side, and higher than it is."""
+    build = ph.Builder("wheel")
+    build.body("wheel", joint=ph.revolute("z"), mass=1, inertia=(1, 1, 2))
+    build.shape("wheel", "cylinder", points=[(0.5, 0, 0), (0.5, 0, 0.1)], width=0.8, name="disc")
+    build.shape("wheel", "cylinder", points=[(0, 0, 0), (0, 0, 1)], width=0.1, name="axle")
+    scene = ph.simulate(ph.formulate(build.build()).compile(), u0={"wheel_dot": 1}, t_end=0.1).scene()
+    shapes = {shape.kind: shape for shape in scene.shapes}
+    assert {"mesh", "rod"} <= set(shapes)
+    corners = shapes["mesh"].mesh.vertices @ shapes["mesh"].pose[:3, :3].T + shapes["mesh"].pose[:3, 3]
+    assert np.allclose([corners.min(axis=0), corners.max(axis=0)], [[0.1, -0.4, 0], [0.9, 0.4, 0.1]], atol=1e-3)
