@@ -4,6 +4,7 @@ import { meshOf } from "./mesh.js";
 import { Trails } from "./trails.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const BESIDE = ["spring", "rope", "line", "tube", "arrow", "rod", "box", "cylinder", "mesh", "mount"], FAR = 4;  // sizes
 const Z = new THREE.Vector3(0, 0, 1), SPHERES = ["sphere", "mass", "pin"];
 
 export class Machine {
@@ -141,6 +142,7 @@ export class Machine {
 
   ground() {
     const { size, floor } = this.scene, power = 10 ** Math.floor(Math.log10(size / 3)), step = [1, 2, 5, 10].map(x => x * power).findLast(x => x <= size / 3) ?? power;
+    this.cell = +step.toPrecision(1);
     const n = 24, at = [], seen = [];               // in short pieces, which fade away
     for (let i = -n; i <= n; i++) for (let j = -n; j < n; j++) for (const [a, b] of [[[i, j], [i, j + 1]], [[j, i], [j + 1, i]]]) for (const [x, y] of [a, b]) {
       at.push(x * step, y * step, floor - 1e-3 * size); seen.push(1, 1, 1, 0.6 * Math.max(0, 1 - Math.hypot(x, y) / n));
@@ -169,11 +171,14 @@ export class Machine {
     return box.getCenter(new THREE.Vector3());
   }
 
-  extent() {               // a sphere around what moves
-    const box = new THREE.Box3();
+  extent() {               // a box around what moves, and around what it is tied to or runs against, if that is not far away
+    const box = new THREE.Box3(), { parts, size } = this.scene;
     for (const mesh of this.solid) box.expandByObject(mesh);
-    if (box.isEmpty()) box.setFromCenterAndSize(new THREE.Vector3(), new THREE.Vector3(1, 1, 1).multiplyScalar(this.scene.size));
-    return box.getBoundingSphere(new THREE.Sphere());
+    if (box.isEmpty()) box.setFromCenterAndSize(new THREE.Vector3(), new THREE.Vector3(1, 1, 1).multiplyScalar(size));
+    const beside = box.clone();
+    for (const { kind, bodies, points } of parts) if (BESIDE.includes(kind)) bodies.forEach((b, k) => beside.expandByPoint(this.groups[b].localToWorld(new THREE.Vector3(...points[k]))));
+    const wide = each => each.getSize(new THREE.Vector3()).length();
+    return wide(beside) < 2 * FAR * Math.max(wide(box), size) ? beside : box;
   }
 }
 

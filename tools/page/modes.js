@@ -29,10 +29,14 @@ export class Modes {
     this.name = html("p", { className: "mode" }); this.graph = html("div", { className: "graph" });
     this.list = html("ol", {}); this.summary = html("summary", {}); this.more = html("details", {}, this.summary, this.list);
     box.append(this.name, this.graph, this.more);
+    addEventListener("resize", () => this.rest());
   }
 
   begin(scene) {
-    this.given = scene.graph; this.names = Object.keys(this.given.words); this.sign = this.counted = ""; this.costs = null; this.asked = "";
+    this.known = new Map(); this.rest();
+    const section = this.box.closest("section"), said = Object.keys(scene.graph.words).length ? "Modes" : "Operations";
+    section.querySelector("h2").textContent = said; section.setAttribute("aria-label", said);
+    this.given = scene.graph; this.names = Object.keys(this.given.words); this.sign = ""; this.asked = "";
     this.why = new Map(this.given.leads.map(([a, b, why]) => [`${a} ${b}`, why]));
     this.graph.hidden = this.more.hidden = !this.names.length;
   }
@@ -41,28 +45,35 @@ export class Modes {
     const sign = JSON.stringify([modes, seen]);
     if (sign === this.sign) return;
     this.sign = sign; this.now = this.names.map(name => modes[name]); this.seen = seen;
-    if (this.asked !== this.here) { this.asked = this.here; this.send({ do: "count" }); }
+    if (this.asked !== this.here && !this.known.has(this.here)) { this.asked = this.here; this.send({ do: "count" }); }
     this.redraw(); this.title();
   }
 
   get here() { return JSON.stringify(this.now); }
 
   count(found) {
-    this.costs = { ...found, at: JSON.stringify(this.names.map(name => found.mode[name])) };
-    if (this.costs.at !== this.here && this.asked === this.here) this.send({ do: "count" });  // it was another mode by then
+    const at = JSON.stringify(this.names.map(name => found.mode[name]));
+    this.known.set(at, found);
+    if (at !== this.here && this.asked === this.here) this.send({ do: "count" });  // it was another mode by then
     this.title();
   }
 
   title() {                // the mode in words, and what its motion costs
-    const { names, costs } = this, some = ({ multiplications: a, additions: b, others: c }) => `${many(a, "multiplication")}, ${many(b, "addition")}` + (c ? `, ${c} other${c === 1 ? "" : "s"}` : "");
+    const { names } = this, costs = this.known.get(this.here), some = ({ multiplications: a, additions: b, others: c }) => `${many(a, "multiplication")}, ${many(b, "addition")}` + (c ? `, ${c} other${c === 1 ? "" : "s"}` : "");
     const lines = names.length ? [html("b", { textContent: this.brief(), title: this.words_of(this.now) })] : [];
-    if (costs && costs.at === this.here) {
+    if (costs) {
       const by = names.length ? ` by equations of this mode alone, with ${many(costs.speeds.length, "speed")}` + (costs.speeds.length && costs.speeds.length <= 6 ? `: ${costs.speeds.join(", ")}` : "") : "";
       if (costs.own) lines.push(html("small", { textContent: `${some(costs.own)} for the rates${by}.`, title: "Others are divisions, changes of sign, roots, sines and cosines." }));
       if (names.length) lines.push(html("small", { textContent: (costs.own ? "" : `No equations of its own: ${costs.why}. `) + `This loop serves all modes: ${some(costs.every)}, then what holds is solved for.` }));
     }
+    else if (names.length) lines.push(html("small", { textContent: "Its operations are being counted." }));
     this.name.replaceChildren(...lines);
+    this.stay(this.name);
   }
+
+  // what is below stays where it is while modes come and go: a box that was high remains so
+  stay(box) { if (this.given.leads.length) box.style.minHeight = `${Math.max(parseFloat(box.style.minHeight) || 0, box.scrollHeight)}px`; }
+  rest() { for (const box of [this.name, this.graph]) box.style.minHeight = ""; }
 
   brief() {                // where much holds, how much of it does what
     const words = this.now.filter(word => !IDLE.includes(word)), of = word => words.filter(other => other === word).length;
@@ -143,7 +154,7 @@ export class Modes {
     for (const { from, to, times: gone } of this.edges(sorted, order)) {
       const a = sorted[from], b = sorted[to], near = a === here || b === here;
       drawn.append(svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: `${near ? "near" : ""} ${gone ? "went" : ""}` }));
-      if (gone) labels.push(svg("text", { x: (a.x + b.x) / 2, y: (a.y + a.high / 2 + b.y - b.high / 2) / 2 + 3, class: "times" }, `${gone}`));
+      if (gone) labels.push(this.beside(a, b, `${gone}`, sorted, labels));
     }
     for (const node of sorted) {
       const { free } = this.leads(node), now = node === here, state = now ? "now" : node.visits ? "seen" : free ? "" : "alone";
@@ -156,7 +167,18 @@ export class Modes {
     }
     drawn.append(...labels);
     this.graph.replaceChildren(drawn, ...(boxed ? [] : [html("small", {}, ...this.legend())]));
+    this.stay(this.graph);
     this.listed(sorted, here);
+  }
+
+  beside(a, b, text, nodes, labels) {      // a number on a line, where no box and no other number is
+    const wide = 3 * text.length + 2, [top, low] = a.y < b.y ? [a, b] : [b, a], from = top.y + top.high / 2, to = low.y - low.high / 2;
+    const along = y => top.x + (low.x - top.x) * (low.y === top.y ? 0.5 : (y - top.y) / (low.y - top.y));
+    const free = ({ x, y }) => nodes.every(node => Math.abs(x - node.x) > node.wide / 2 + wide || Math.abs(y - node.y) > node.high / 2 + 5) &&
+      labels.every(each => Math.abs(x - each.getAttribute("x")) > 2 * wide || Math.abs(y + 3 - each.getAttribute("y")) > 9);
+    const places = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.1, 0.9].map(part => { const y = from + part * (to - from); return { x: along(y), y }; });
+    const { x, y } = places.find(free) ?? places[0];
+    return svg("text", { x, y: y + 3, class: "times" }, text);
   }
 
   letters(node) {          // what holds in it, in letters; where that is nearly everything, what does not

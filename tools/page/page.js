@@ -7,6 +7,7 @@ import { Gamepad } from "./gamepad.js";
 import { Hands } from "./hands.js";
 import { Equations } from "./equations.js";
 import { Forces } from "./forces.js";
+import { Loop } from "./loop.js";
 import { Machine } from "./machine.js";
 import { Modes } from "./modes.js";
 import { News } from "./news.js";
@@ -27,8 +28,9 @@ let machine = null, scene = null, head = { running: 0, t: 0 }, modes = {}, fresh
 function connect() {
   const at = new URL("socket", location.href); at.protocol = at.protocol.replace("http", "ws"); at.search = location.search;
   socket = new WebSocket(at); socket.binaryType = "arraybuffer";
+  let had = 0;
   socket.onmessage = ({ data }) => {
-    if (data instanceof ArrayBuffer) return picture(data);
+    if (data instanceof ArrayBuffer) { picture(data); send({ do: "seen", value: ++had }); return; }
     const found = JSON.parse(data);
     if (found.scene) begin(found.scene);
     if (found.words) words(found.words);
@@ -47,9 +49,10 @@ function say(text, keep = false, calm = false) { $("said").textContent = text; $
 
 function begin(found) {
   scene = found; fitted = false; machine = new Machine(scene); hands.begin(machine); hand.begin();
+  $("cell").textContent = `grid ${machine.cell} m`;
   document.title = `${scene.title} · Polhode`; $("title").textContent = scene.title;
   $("switches").replaceChildren(...scene.switches.map(switchFor));
-  $("inputs").replaceChildren(...scene.inputs.map(name => slider(name, { unit: scene.efforts[name], set: value => send({ do: "input", name, value }) })));
+  $("inputs").replaceChildren(...scene.inputs.map(name => slider(name, { low: scene.ranges[name][0], high: scene.ranges[name][1], unit: scene.efforts[name], set: value => send({ do: "input", name, value }) })));
   for (const part of panel) part.begin(scene);
   if (parent !== window) parent.postMessage("polhode: here", "*");  // a notebook, which shows a picture where nothing answers
   say("");
@@ -69,10 +72,10 @@ function words(found) {
   for (const row of $("switches").children) {
     const button = row.querySelector("button"), word = modes[row.dataset.name];
     button.textContent = word; button.setAttribute("aria-checked", word !== "released");
+    button.classList.toggle("acts", word !== "released" && word !== "open");
   }
   for (const row of $("inputs").children) row.show(found.inputs[row.dataset.name]);
   for (const part of panel) part.words?.(found);
-  $("late").textContent = found.lateness;
   if (found.failure !== failure) { failure = found.failure; say(failure, true); }
 }
 
@@ -83,7 +86,8 @@ const forces = new Forces($("forces"), $("scale"));
 const panel = [
   new Device($("device")), gamepad,
   new Parameters($("parameters"), send), new Quantities($("plots"), $("quantity"), send), new News($("news")),
-  new Show($("show"), $("trail"), $("trailed"), forces, () => machine, send),
+  new Show($("show"), $("trail"), $("trailed"), forces, () => machine, send, $("cell")),
+  new Loop($("loop"), $("pace")),
   new Modes($("modes"), send, say), new Equations($("equations"), send),
 ];
 
@@ -117,11 +121,15 @@ addEventListener("keydown", event => {
 // ---- where it is seen from
 function fit() {
   if (!machine) return;
-  const { center, radius } = machine.extent(), { yaw, pitch, size } = scene, r = Math.max(radius, 0.75 * size);
-  const narrow = Math.min(1, camera.aspect), far = 1.15 * r / Math.sin(camera.fov * Math.PI / 360) / narrow;
-  const tilt = Math.max(pitch, 0.15);
+  const box = machine.extent(), center = box.getCenter(new THREE.Vector3()), { yaw, pitch, size } = scene, tilt = Math.max(pitch, 0.15), half = camera.fov * Math.PI / 360;
+  const back = new THREE.Vector3(Math.sin(yaw) * Math.cos(tilt), -Math.cos(yaw) * Math.cos(tilt), Math.sin(tilt)), right = new THREE.Vector3(Math.cos(yaw), Math.sin(yaw), 0), up = back.clone().cross(right);
+  let far = 0.86 * size / Math.sin(half) / Math.min(1, camera.aspect);   // room to move
+  for (let k = 0; k < 8; k++) {                                          // and every corner within the view
+    const p = new THREE.Vector3(...["x", "y", "z"].map((d, i) => box[k >> i & 1 ? "max" : "min"][d])).sub(center);
+    far = Math.max(far, p.dot(back) + 1.15 * Math.max(Math.abs(p.dot(up)), Math.abs(p.dot(right)) / camera.aspect) / Math.tan(half));
+  }
   orbit.target.copy(center);
-  camera.position.set(Math.sin(yaw) * Math.cos(tilt), -Math.cos(yaw) * Math.cos(tilt), Math.sin(tilt)).multiplyScalar(far).add(center);
+  camera.position.copy(back).multiplyScalar(far).add(center);
   camera.near = far / 100; camera.far = far * 30; camera.updateProjectionMatrix(); orbit.update();
 }
 function turnBy(across, up) {
@@ -210,8 +218,10 @@ function draw(now) {
   $("clock").textContent = `${head.t.toFixed(2)} s`;
   $("play").textContent = head.running ? "Pause" : "Play"; $("step").disabled = Boolean(head.running);
   if (document.activeElement !== $("speed")) $("speed").value = head.speed;
-  const joules = x => short(x, "J");
-  $("energies").innerHTML = `<b style="color:var(--kinetic)">kinetic</b> ${joules(head.kinetic)} · <b style="color:var(--potential)">potential</b> ${joules(head.potential)} · <b style="color:var(--ink)">total</b> ${joules(head.kinetic + head.potential)}`;
+  const [low, high] = plot.range, least = 1e-9 * Math.max(Math.abs(low), Math.abs(high)), joules = x => short(x, "J", least);
+  const told = { kinetic: head.kinetic, potential: head.potential, ink: head.kinetic + head.potential };
+  $("energies").innerHTML = Object.entries(told).map(([ink, x]) => `<span><b style="color:var(--${ink})">${ink === "ink" ? "total" : ink}</b> ${joules(x)}</span>`).join(" ") +
+    (low < high ? ` <span>(${joules(low).replace(" J", "")} to ${joules(high)})</span>` : "");
 }
 
 // what scripts may look at: the numbers of the last picture, where frames are, and where a point of one is on the page

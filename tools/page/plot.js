@@ -28,16 +28,16 @@ export class Plot {
     const span = high - low, end = rows[rows.length - 1][0], x = t => w * (1 - (end - t) / SECONDS);
     const y = v => span > 0 ? h - 4 - (h - 8) * (v - low) / span : h / 2;
     if (low <= 0 && high >= 0) { pen.lineWidth = 1; pen.strokeStyle = css("--line"); pen.beginPath(); pen.moveTo(0, y(0)); pen.lineTo(w, y(0)); pen.stroke(); }
-    pen.lineWidth = 1.6;
-    this.inks.forEach((ink, k) => {
-      pen.strokeStyle = css(ink); pen.beginPath();
+    [...this.inks.entries()].reverse().forEach(([k, ink]) => {      // the last, a sum, is a broad line behind the others
+      const sum = k === 2;
+      pen.strokeStyle = css(ink); pen.lineWidth = sum ? 4 : 1.6; pen.globalAlpha = sum ? 0.4 : 1; pen.beginPath();
       let down = false;
       for (const row of rows) {
         if (row[k + 1] === null) { down = false; continue; }
         if (down) pen.lineTo(x(row[0]), y(row[k + 1])); else pen.moveTo(x(row[0]), y(row[k + 1]));
         down = true;
       }
-      pen.stroke();
+      pen.stroke(); pen.globalAlpha = 1;
     });
   }
 }

@@ -62,7 +62,8 @@ export class Quantities {
     for (const { plot, value, range, last, unit } of this.strips) {
       plot.draw();
       const [low, high] = plot.range;
-      if (low <= high) { value.textContent = short(last, unit); range.textContent = `${short(low, "")} to ${short(high, unit)}`; }
+      const most = Math.max(Math.abs(low), Math.abs(high)), least = 1e-4 * (high - low);
+      if (low <= high) { value.textContent = short(last, unit, 1e-6 * most); range.textContent = `${short(low, "", least)} to ${short(high, unit, least)}`; }
     }
   }
 }

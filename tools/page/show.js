@@ -5,8 +5,8 @@ const WHAT = { forces: "Forces", frames: "Frames", trails: "Trails", grid: "Grid
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Show {
-  constructor(box, choice, chosen, forces, machineOf, send) {
-    Object.assign(this, { box, choice, chosen, forces, machineOf, send, axes: new Axes(), boxes: {}, state: null });
+  constructor(box, choice, chosen, forces, machineOf, send, cell) {
+    Object.assign(this, { box, choice, chosen, forces, machineOf, send, cell, axes: new Axes(), boxes: {}, state: null });
     for (const [what, said] of Object.entries(WHAT)) {
       const label = document.createElement("label"), tick = Object.assign(document.createElement("input"), { type: "checkbox", id: `show-${what}` });
       tick.onchange = () => { this.state[what] = tick.checked; this.act(); };
@@ -41,7 +41,7 @@ export class Show {
     state.trailed = [...new Set(state.trailed)].filter(name => known.has(name)).slice(0, MOST);
     for (const what in WHAT) this.boxes[what].checked = state[what];
     try { localStorage.setItem(this.place, JSON.stringify(state)); } catch { /* it is not kept then */ }
-    forces.show(state.forces); axes.show(state.frames); machine.grid.visible = state.grid;
+    forces.show(state.forces); axes.show(state.frames); machine.grid.visible = state.grid; this.cell.hidden = !state.grid;
     machine.trails.choose(state.trailed.map(name => {
       const { frame, pose, middle } = known.get(name);
       return { bodies: [frame], points: [middle ?? pose.slice(0, 3).map(row => row[3])] };

@@ -6,6 +6,7 @@ its steps of "moreau", runs there as WebAssembly; what the picture and the hand 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,12 @@ from polhode.view import as_json, filled, placed, scene_data
 from .bending import bends, bent_bodies
 from .loop import Realtime, State
 from .picture import Picture
+from .ranges import ranges
 from .webassembly import carried, check_rows, comes_and_goes, prepared
 
 REHEARSED = 4.0  # s of the motion that are run before, to see that it goes and where the picture is to be taken from
 SEEN = 60  # of its states that should be in the picture
 SLIDERS = 24  # most forces that have one
-PULL = 10.0  # rad/s^2 or m/s^2, that the largest force of a slider gives its speed alone
 
 
 def export(
@@ -75,9 +76,13 @@ def live_page(
     program = pulled(dynamics, sim._inputs.laws)
     scene = traj.scene()
     now = State(t=sim.t, q=sim.q, u=sim.u, z=sim.z)
-    frames = Picture(dynamics, np.asarray(sim._values, dtype=float), now).frames
+    picture = Picture(dynamics, np.asarray(sim._values, dtype=float), now)
+    knows = machine(sim, traj, program, picture.upright)
+    frames, seen = picture.frames, picture.scene.view  # it can be drawn where the first seconds do not lead
+    scene = replace(scene, view=replace(seen, follow=scene.view.follow))
+    knows["bodies"] = scene.bodies[: 1 + len(frames.bodies)]  # as keys call them that they take
     bent = bent_bodies(program, frames, scene)
-    data, knows = scene_data(scene) | {"poses": ""}, machine(sim, traj, program, scene.upright)
+    data = scene_data(scene) | {"poses": ""}
     if method == "moreau":
         native = prepared(sim, begin)
         found, moves = [inertia(program)], _native(native, knows)
@@ -213,11 +218,6 @@ def _plan(sim: Simulation, program: Program) -> list[tuple[float, list[int]]]:
 
 def _forces(sim: Simulation) -> list[tuple[int, str, float, float]]:
     """Each input with the range of its slider: limits of a control, or what gives its speed a lively acceleration."""
-    eq, values = sim.dynamics.equations, sim._values
-    M = sim.dynamics.mass_matrix(sim.q, **({"p": values} if len(values) else {}))
-    most = [float(f"{PULL * M[i, i]:.1g}") for i in range(len(eq.u))]
-    found = [(i, f"on {name}", -m, m) for i, (name, m) in enumerate(zip(sim._inputs.names, most, strict=False))]
-    for k, actuator in enumerate(eq.model.actuators, start=len(eq.u)):
-        low, high = ((e.number if e is not None else None) for e in (actuator.lower, actuator.upper))
-        found.append((k, actuator.name, -1.0 if low is None else low, 1.0 if high is None else high))
-    return found
+    nu, found = len(sim.dynamics.equations.u), ranges(sim.dynamics, sim.q, sim._values)
+    names = [f"on {name}" if k < nu else name for k, name in enumerate(sim._inputs.names)]
+    return [(k, name, *ends) for k, (name, ends) in enumerate(zip(names, found, strict=True))]

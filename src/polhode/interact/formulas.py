@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,10 @@ PLAIN = 1500  # operations written out, up to which it is tried without names
 SHORTER = 0.8  # of its length without names, that a text with names must be
 DIGITS = 5
 PREFIX = "z"
+SPACE = r" \, "  # between factors, where one of them is a word
+ENDS = re.compile(r"\\text\{[^{}]*\}\}?(_\{([^{}]|\{[^{}]*\})*\})?(\^\{\d+\})?$")
+OPERATES = re.compile(r"\\(arc|sin|cos|tan|log|exp|left|operatorname)")  # have a space of their own
+BEGINS = re.compile(r"(\\d?dot\{)?\\text\{")
 
 
 def rounded(e: Expr) -> Expr:
@@ -84,7 +89,7 @@ class Writer:
         self._names |= {to_sympy(s): symbol_latex(str(s.value)) for s in symbols}
 
     def _tex(self, values: Iterable[Expr]) -> list[str]:
-        return [sympy_latex(_near(to_sympy(e)), symbol_names=self._names) for e in values]
+        return [_spaced(sympy_latex(_near(to_sympy(e)), symbol_names=self._names, mul_symbol=SPACE)) for e in values]
 
     def __call__(self, e: Expr) -> str:
         """LaTeX of one of the expressions, or of a number."""
@@ -94,6 +99,16 @@ class Writer:
         """What the names stand for, as lines of an aligned formula."""
         left, right = (self._tex([pair[k] for pair in self._definitions]) for k in (0, 1))
         return [f"{a} &= {b}" for a, b in zip(left, right, strict=True)]
+
+
+def _spaced(tex: str) -> str:
+    """Products with a space beside words alone: letters say by themselves where one ends."""
+
+    def between(found: re.Match[str]) -> str:
+        word = ENDS.search(tex, 0, found.start()) or BEGINS.match(tex, found.end())
+        return SPACE if word and not OPERATES.match(tex, found.end()) else " "
+
+    return re.sub(re.escape(SPACE), between, tex)
 
 
 def _near(e: Any) -> Any:

@@ -45,12 +45,21 @@ class Lateness:
                    busy=block.busy * 1e-9 / max(ticks, 1), busy_p999=busy_p999, busy_worst=busy_worst, period=period,
                    rights=rights)  # fmt: skip
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """For a page, in seconds."""
+        return {
+            "late": [self.p50, self.p99], "worst": self.worst, "busy": self.busy, "longest": self.busy_worst,
+            "missed": self.missed, "ticks": self.ticks, "period": self.period, "rights": self.rights,
+        }  # fmt: skip
+
     def __str__(self) -> str:
         p50, p99, p999, worst = map(spelled, (self.p50, self.p99, self.p999, self.worst))
         late = f"late by {p50} (half), {p99} (99 %), {p999} (99.9 %), {worst} at worst"
         busy, most, longest, period = map(spelled, (self.busy, self.busy_p999, self.busy_worst, self.period))
         took = f"a tick takes {busy}, {most} (99.9 %), {longest} at worst, of {period}"
-        return f"{self.ticks:,} ticks, {self.missed:,} deadlines missed; {late}; {took}; {self.rights or 'not started'}"
+        missed = f"{self.missed:,} deadline{'' if self.missed == 1 else 's'} missed"
+        return f"{self.ticks:,} ticks, {missed}; {late}; {took}; {self.rights or 'not started'}"
 
     __repr__ = __str__
 

@@ -13,6 +13,7 @@ MOST = 1e9  # no number of a message is larger
 ACTIONS: dict[str, dict[str, str]] = {
     **{action: {} for action in ("play", "pause", "step", "reset", "drop", "equations", "count")},
     "speed": {"value": "number"},
+    "seen": {"value": "number"},
     "input": {"name": "text", "value": "number"},
     "parameter": {"name": "text", "value": "number"},
     "watch": {"names": "names"},

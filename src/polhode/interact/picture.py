@@ -14,12 +14,14 @@ from polhode.view import Scene, build_live
 from polhode.view.animate import places
 from polhode.view.film import PALETTE
 from polhode.view.meshes import ALIVE, packed, thinned
+from polhode.view.scene import View, viewpoint, where
 from polhode.view.solid import Solid, numbers
 
 from .at_state import AtState
 from .loop import State
 
 HEAD = ("t", "kinetic", "potential", "running", "speed", "ticks", "late", "missed")  # float64 before the poses
+NUDGE, FAR = 1e-4, 0.5  # of a coordinate; and sizes of the machine, by which it may be elsewhere then
 
 
 class Picture:
@@ -43,6 +45,7 @@ class Picture:
         at = {body.name: X[None, k] for k, body in enumerate(bodies)}
         amplitudes = {name: state.q[None, where] for name, where in self._modes.items()}
         self.scene, self.frames = build_live(eq.model, at, values, amplitudes)
+        self.scene = replace(self.scene, view=self._view(state))
         surfaces = {id(shape): shape.mesh for shape in self.scene.shapes if shape.mesh is not None}
         made = thinned(list(surfaces.values()), ALIVE)
         self._meshes = {key: packed(mesh) for key, mesh in zip(surfaces, made, strict=True)}  # once, for all pages
@@ -50,6 +53,20 @@ class Picture:
 
     def _bodies(self, state: State) -> np.ndarray:
         return np.array(self._poses(state)).reshape(-1, 4, 4)
+
+    def _view(self, state: State) -> View:
+        """Where to look from, by where each of the coordinates leads from here, though nothing moves yet."""
+        scene = self.scene
+        if not scene.parts:
+            return scene.view
+        seen = [where(self.poses(state)[None], scene.parts)[0] @ scene.upright.T]
+        for k in range(len(state.q)):
+            nudged = replace(state, q=state.q + NUDGE * np.eye(len(state.q))[k])
+            way = where(self.poses(nudged)[None], scene.parts)[0] @ scene.upright.T - seen[0]
+            far = float(np.nanmax(np.linalg.norm(way, axis=1)))
+            if np.isfinite(way).all() and far > 0:
+                seen += [seen[0] + sign * FAR * scene.size / far * way for sign in (1, -1)]
+        return replace(viewpoint(np.array(seen), scene.size), follow=scene.view.follow)
 
     @property
     def weight(self) -> float:

@@ -29,6 +29,7 @@ from .table import Table
 GUESTS = 16  # most pages at a time
 FRAMES = 60.0  # pictures a second
 SLOWER = 6  # pictures, after which words are said again
+AHEAD = 30  # pictures, half a second of them, that are on their way at most to a page that says what it has seen
 PUSHES = 4  # times in each of them that hands push
 ALIVE = 2.0, 5.0  # s, after which a silent page is asked whether it is there, and is taken to be gone
 KINDS = {".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2"}
@@ -67,6 +68,7 @@ class Server:
         self.url = f"http://{host}:{self.port}{query}"
         self._hosts = {f"{name}:{self.port}" for name in (host, "127.0.0.1", "localhost", "[::1]")}
         self._guests: set[Any] = set()
+        self._seen: dict[Any, float] = {}  # how many pictures a page says that it has had, where it says so
         self.door = Door()
         self._frame, self._words, self._said = b"", "", True
         self._drawn = asyncio.Condition()
@@ -207,6 +209,10 @@ class Server:
             async for text in page:
                 try:
                     asked = read(text)
+                    if asked.action == "seen":
+                        self._seen[page] = asked.value
+                        await asyncio.sleep(pace.delay())
+                        continue
                     if asked.action not in Aside.asked:
                         self.table.do(page, asked)
                     elif asked.action not in asides or asides[asked.action].done():
@@ -222,6 +228,7 @@ class Server:
             for task in (*asides.values(), *([sender] if sender is not None else ())):
                 task.cancel()
             self._guests.discard(page)
+            self._seen.pop(page, None)
             self.table.leave(page)
 
     async def _tell(self, page: Any, what: str) -> None:
@@ -234,16 +241,25 @@ class Server:
             await page.send(json.dumps(found))
 
     async def _send(self, page: Any) -> None:
-        """Send the newest picture once the last one is on its way: a slow page skips pictures, and delays nobody."""
-        frame, words = b"", ""
+        """Send the newest picture once the last one is on its way: a slow page skips pictures, and delays nobody.
+
+        What is on its way fills the network, and the browser where that is slow, with pictures that are old when they
+        are seen: a page that says what it has seen is sent no more until it has seen most of it.
+        """
+        frame, words, sent = b"", "", 0
         try:
             while True:
+                if sent - self._seen.get(page, sent) >= AHEAD:
+                    async with self._drawn:
+                        await self._drawn.wait()
+                    continue
                 if self._words != words:
                     words = self._words
                     await page.send(words)
                 if (newest := self._frame + self.table.beside(page)) != frame:
                     frame = newest
                     await page.send(frame)
+                    sent += 1
                     if (seen := self.table.quantities.seen_by(page)) is not None:
                         await page.send(json.dumps({"watched": seen}))
                 async with self._drawn:

@@ -20,6 +20,7 @@ from .picture import Picture
 from .placed import Placed
 from .pulls import Pulls
 from .quantities import Quantities
+from .ranges import ranges
 from .sample import Device, Sample
 from .slow import Pushed, Smoothed
 
@@ -31,7 +32,7 @@ FASTEST, SLOWEST = 10.0, 0.01  # speeds that may be asked for
 class Table:
     """A loop in real time, and the hands and sliders on it. One thread calls it: that of the server.
 
-    names    : of the inputs, forces on speeds and controls; sliders : those that no law sets
+    names    : of the inputs, forces on speeds and controls; sliders : those that no law sets; ranges : of all
     inputs   : that act, without what hands add
     hands    : what each guest holds, with each of its hands
     switches : the constraints that may be engaged and released
@@ -49,6 +50,7 @@ class Table:
         self.hands: dict[tuple[Hashable, int], Hand] = {}
         inputs = loop._sim._inputs
         self.names = tuple(inputs.names)
+        self.ranges = dict(zip(self.names, ranges(loop.dynamics, loop.state.q, loop.p), strict=True))
         self._pulls = Pulls.of(loop)
         self.quantities = Quantities(loop, self.names)
         powered = (a for a in loop.dynamics.equations.model.actuators if a.force is not None and a.force.number == 0)
@@ -219,13 +221,14 @@ class Table:
     def words(self) -> dict[str, Any]:
         """What changes now and then: modes, inputs, what is held, how late the loop is."""
         self.parameters.look()
-        found = self.loop._sim.mode
+        found, late = self.loop._sim.mode, self.loop.lateness
         return {
             "modes": {name: found.get(name, "released") for name in self.switches},
             "inputs": dict(zip(self.names, self.inputs.tolist(), strict=True)),
             "parameters": self.parameters.values,
             "held": [hand.body for hand in self.hands.values()],
-            "lateness": str(self.loop.lateness),
+            "lateness": str(late),
+            "loop": late.told,
             "failure": self.loop.failure or self.loop.refused,
             **self._felt(),
             "seen": self.graph.seen(),
@@ -249,6 +252,7 @@ class Table:
             "rate": self.loop.rate, "switches": list(self.switches), "inputs": list(self.sliders),
             "quantities": self.quantities.groups, "graph": self.graph.description(), "forces": list(self.forces.names),
             "weight": self.forces.weight, "units": self.quantities.units, "efforts": self.quantities.inputs,
+            "ranges": self.ranges,
             "parameters": dict(zip(self.parameters.names, self.parameters.first.tolist(), strict=True)),
             "device": "" if (link := self.link) is None else link.marker, "pushed": self._pushed() is not None,
         }  # fmt: skip

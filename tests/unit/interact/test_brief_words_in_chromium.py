@@ -28,7 +28,7 @@ def test_the_page_is_brief(browser):
         page.get_by_role("switch").nth(3).click()
         wait(page, "[...document.querySelectorAll('#modes text')].some(e => e.textContent === 'all but D')")
         assert "H brake with" in page.locator("#modes .graph small").inner_text()
-        label = page.get_by_text("number 3", exact=False).first
+        label = page.locator("#switches").get_by_text("number 3", exact=False)
         assert label.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut
         wait(page, "document.querySelector('#energies').innerText.includes('potential 7.848e12 J')")
     wait(page, "document.querySelector('#said').innerText.includes('program behind this page has ended')")

@@ -91,6 +91,34 @@ def test_the_caster_is_stuck_and_freed(opened, tmp_path):
     assert tab.evaluate("polhode.mode()")["caster"] == "released"
 
 
+def test_the_file_is_used_with_keys(opened, tmp_path):
+    """Space toggles a switch that has the focus, and else plays; H takes a body, an arrow pulls it; focus is seen."""
+    _, given, _ = RUNS["cart"]
+    tab = opened(export(ph.formulate(cart()).compile(), tmp_path / "cart.html", **given), "paused")
+    toggle = tab.get_by_role("switch", name="caster")
+    toggle.focus()
+    tab.keyboard.press("Space")
+    assert toggle.is_checked()
+    assert not tab.evaluate("playing")
+    tab.locator("#canvas").focus()
+    tab.keyboard.press("h")
+    assert "is held" in tab.locator("#note").inner_text()
+    assert tab.evaluate("getComputedStyle(canvas).outlineStyle") != "none"
+    start = tab.evaluate("[...pulled.to]")
+    for _ in range(8):
+        tab.keyboard.press("Shift+ArrowRight")
+    assert tab.evaluate("([x, y, z]) => Math.hypot(pulled.to[0] - x, pulled.to[1] - y, pulled.to[2] - z)", start) > 0.1
+    free = tab.evaluate("polhode.advance(300), polhode.state().q")
+    tab.keyboard.press("Escape")
+    assert tab.evaluate("pulled === null")
+    tab.keyboard.press("r")
+    assert np.abs(np.subtract(free, tab.evaluate("polhode.advance(300), polhode.state().q"))).max() > 1e-3
+    before = tab.evaluate("camera.yaw")
+    tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("camera.yaw") > before
+    assert tab.get_by_role("timer", name="Time").count() == 1  # no live region that speaks all the while
+
+
 def test_a_flexible_arm_is_drawn_deflected(opened, tmp_path):
     """The section at its end is where a marker there is in native code, and moves as that does."""
     dyn = arm()
@@ -110,6 +138,34 @@ def test_a_flexible_arm_is_drawn_deflected(opened, tmp_path):
     np.testing.assert_allclose(frames[end][9:], X[:3, 3], atol=1e-12)
     np.testing.assert_allclose(np.reshape(frames[end][:9], (3, 3)), X[:3, :3], atol=1e-12)
     np.testing.assert_allclose(np.reshape(jacobians[end], (6, nu)), J, atol=1e-11)
+
+
+def test_a_hand_takes_the_section_of_a_beam_that_is_nearest(opened, tmp_path):
+    """So that it bends: the force has a part on the amplitudes, that of the Jacobian of a marker there."""
+    build = ph.Builder("arm")
+    beam = ph.beam(length=1, mu=0.5, EI_y=10, EI_z=20, modes=2)
+    build.body("arm", joint=ph.revolute("y", name="a"), flexible=beam)
+    build.marker("there", body="arm", at=(0.7, 0, 0))
+    dyn = ph.formulate(build.build()).compile()
+    tab = opened(export(dyn, tmp_path / "arm.html", {"a": 0.3}, step=5e-4), "paused")
+    q = np.array(tab.evaluate("polhode.state().q"))
+    there = dyn.pose("there")(q)[:3, 3]
+    x, y = tab.evaluate(
+        "([x, y, z]) => { const o = new Float32Array(3); project(x, y, z, o, 0); return [...o] }", [*there]
+    )[:2]
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    on, local, given = tab.evaluate("""() => {
+      const given = new Float64Array(nu), R = of(pulled.body), w = put_in(R, pulled.local);
+      jacobian(pulled.body); push(given, w.map((c, d) => c - R[9 + d]), [0, 1, 0]);
+      return [bending.owner(pulled.body)?.body ?? null, w, [...given]];
+    }""")
+    tab.mouse.up()
+    assert on is not None
+    np.testing.assert_allclose(local, there, atol=0.05)
+    wanted = dyn.jacobian("there")(q)[4]  # of a force of 1 N along y
+    assert np.abs(wanted[1:]).max() > 0.1
+    np.testing.assert_allclose(given, wanted, atol=0.1 * np.abs(wanted).max())
 
 
 def test_a_body_is_pulled_to_where_the_pointer_is(page):

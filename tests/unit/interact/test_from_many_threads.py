@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,6 +208,9 @@ def test_lateness_beyond_the_last_bin_is_as_late_as_it_was():
     bins[-1], spans[0] = 10, 10
     late = Lateness.of(bins, spans, Block, 1e-3, "")
     assert late.p50 == late.p99 == late.worst == 0.2
+    assert late.told["late"] == [0.2, 0.2]
+    assert "0 deadlines missed" in str(late)
+    assert "1 deadline missed" in str(replace(late, missed=1))
 
 
 def test_what_fails_between_two_ticks_is_said_and_the_machine_stands_still():

@@ -220,7 +220,7 @@ def test_it_pushes_the_device_of_a_coupler(browser, tmp_path):
         plugged(page)
         assert page.locator("#gamepad option").first.inner_text() == "the device at tip"
         page.get_by_role("button", name="Play").click()
-        page.evaluate(f"press({A}); pad.axes[3] = 1")  # towards the viewer: it hangs across
+        page.evaluate(f"press({A}); pad.axes[0] = 1")  # across, as it is seen from where it swings
         wait(page, "document.querySelector('#device').innerText.includes('holds')")
         until(lambda: abs(rt.state.q).max() > 0.2, "that it moves")
         wait(page, "rumbles.length > 0")

@@ -152,10 +152,10 @@ def test_a_switch_changes_the_motion(browser, served):
 def test_a_slider_pushes(browser, served):
     with opened(browser, served) as page:
         box = page.get_by_role("spinbutton", name="shoulder_dot")
-        box.fill("12.5")
+        box.fill("125")
         box.press("Enter")
-        wait(page, "document.querySelector('#inputs input[type=range]').max === '12.5'")
-        assert served.table.loop.tau.tolist() == [12.5, 0.0]
+        wait(page, "document.querySelector('#inputs input[type=range]').max === '125'")
+        assert served.table.loop.tau.tolist() == [125.0, 0.0]
         page.get_by_role("button", name="Step").click()
         wait(page, "polhode.head.t > 0")
         assert served.table.loop.ticks == 1

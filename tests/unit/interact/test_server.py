@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import http.client
 import json
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +15,7 @@ websockets = pytest.importorskip("websockets", reason="websockets is not install
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
-from polhode.interact.server import GUESTS  # noqa: E402
+from polhode.interact.server import AHEAD, GUESTS  # noqa: E402
 from tests.live import server  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
@@ -169,6 +170,32 @@ def test_there_is_a_limit_to_pages(served):
     assert 8 <= asyncio.run(crowd()) <= 9  # one of the test before may not have left yet
     with page(served) as made:
         assert picture(made)
+
+
+def test_a_page_that_says_what_it_has_seen_is_not_sent_what_will_be_old(served):
+    """Once it has seen one picture and no more, it is sent a few, and the newest one when it says that it saw these."""
+    with page(served) as slow, page(served) as other:
+        other.send('{"do": "play"}')
+        picture(slow)
+        slow.send('{"do": "seen", "value": 1}')
+        until(other, lambda words: served.table.loop.state.t > 0.2)
+        assert list(served._seen.values()) == [1]
+        sent = 1
+        while sent < 500:
+            try:
+                sent += isinstance(slow.recv(timeout=1), bytes)
+            except TimeoutError:
+                break
+        assert 1 < sent < 2 * AHEAD + 20  # some were on their way before it spoke
+        served.table.loop.pause()
+        t = served.table.loop.state.t
+        slow.send(json.dumps({"do": "seen", "value": sent}))
+        assert np.frombuffer(picture(slow)[:8])[0] == t
+        served.table.loop.reset()
+    deadline = time.monotonic() + 20
+    while served._guests and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not served._seen
 
 
 def test_a_slow_page_delays_neither_the_loop_nor_others(served, monkeypatch):

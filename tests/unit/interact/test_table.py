@@ -176,6 +176,31 @@ def test_frames_of_a_state_are_those_of_the_scene_of_a_motion(motion):
     assert owned == {c.name for c in traj.dynamics.equations.model.constraints}
 
 
+def test_a_machine_at_rest_is_seen_from_where_its_motion_shows():
+    """A mast on a cart moves and bends along one axis, whichever it is; seen along that axis, nothing would be seen."""
+    for axis in "xy":
+        build = ph.Builder("mast")
+        build.body("cart", joint=ph.prismatic(axis, name="s"), mass=1.0)
+        strip = ph.beam(length=0.8, mu=0.94, EI_z=4.0, modes=2, damping=0.02, axis="z", across=axis)
+        build.body("mast", parent="cart", joint=ph.weld(), flexible=strip)
+        dyn = ph.formulate(build.build()).compile()
+        picture = Picture(dyn, np.zeros(0), State(t=0.0, q=np.zeros(3), u=np.zeros(3), z=np.zeros(0)))
+        right, _, _ = picture.scene.view.axes()
+        assert abs(right["xy".index(axis)]) > 0.5
+
+
+def test_sliders_go_as_far_as_suits_the_machine():
+    """10 m/s^2 or rad/s^2 of the speed alone, to a digit; the limits of a control."""
+    build = ph.Builder("light and heavy", gravity=(0, 0, 0))
+    build.body("light", joint=ph.revolute("z", name="a"), mass=1e-3, inertia=(1e-6, 1e-6, 2e-6))
+    build.body("heavy", joint=ph.prismatic("x", name="x"), mass=2300)
+    build.motor("motor", inertia=1e-4, lower=-5, upper=24).drives({"x": 1})
+    table = Table(ph.realtime(ph.formulate(build.build()).compile()))
+    speeds = {"a_dot": (-2e-5, 2e-5), "x_dot": (-20000.0, 20000.0), "motor_dot": (-0.001, 0.001)}
+    assert table.ranges == speeds | {"motor": (-5.0, 24.0)}
+    assert table.description()["ranges"] == table.ranges
+
+
 def test_pins_of_contacts_that_are_springs_belong_to_no_constraint():
     dyn = ph.formulate(ph.load(WALKER)).compile()
     q, u = dyn.equations.model.neutral(), np.zeros(len(dyn.equations.u))

@@ -10,7 +10,8 @@ import polhode as ph
 from polhode.equations.latex import named_parts
 from polhode.formats import load
 from polhode.graph import evaluate, op_counts, substitute, symbol, symbols, vector
-from polhode.interact.formulas import LONGEST, PREFIX, fitting, rounded
+from polhode.graph import functions as fn
+from polhode.interact.formulas import LONGEST, PREFIX, Writer, fitting, rounded
 from polhode.interact.inmode import InMode, operations, title
 from polhode.interact.typeset import BOUND, typeset
 
@@ -173,6 +174,21 @@ def test_rows_say_what_accelerations_are(cart):
     for i in mode.where(1):
         shown = rounded(rows.J[i] @ vector(list(udot)) + rows.gamma[i])
         assert abs(float(evaluate(shown, values))) < 1e-4
+
+
+def test_words_stand_apart_and_letters_do_not():
+    """A product of a number, a word and a letter, in which one cannot tell where each ends without a space."""
+    slip, mast, z, dotted = symbols("slip mast_y1 z_3 mast_y1_dot")
+    for e, tex in [
+        (slip * z, r"\text{slip} \, z_{3}"),
+        (2.5 * mast, r"2.5 \, \text{mast}_{\text{y1}}"),
+        (mast**2 * z, r"\text{mast}_{\text{y1}}^{2} \, z_{3}"),
+        (z * dotted, r"\dot{\text{mast}}_{\text{y1}} \, z_{3}"),
+        (3 * z**2, r"3 z_{3}^{2}"),
+        (mast * fn.sin(z), r"\text{mast}_{\text{y1}} \sin{\left(z_{3} \right)}"),
+        (z * fn.sin(slip), r"z_{3} \sin{\left(\text{slip} \right)}"),
+    ]:
+        assert Writer([slip, mast, z, dotted], [e])(e) == tex
 
 
 def test_equations_with_constraints_embedded():
