@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CORRECTIONS = 30  # of what stays equal, see `kernels.settle`
 SPEED = 1e9  # operations a second in small matrices
-NEWTON = (lcp.ROUNDS + 2) * lcp.STEPS + lcp.MOST + lcp.SOFT_STEPS  # steps of one problem
+NEWTON = (lcp.ROUNDS + 2) * lcp.STEPS + lcp.MOST  # steps of one problem
 SWEPT = lcp.ROUNDS * lcp.SWEEPS
 
 

@@ -1,10 +1,11 @@
 """Find forces of contacts, brakes and constraints that obey Coulomb's law: see `coulomb` for the problem.
 
 Contacts are scaled so that A is about 1 on its diagonal, which keeps the cones. Newton's method
-on the projections of Alart and Curnier finds most solutions in a few steps. For others contacts yield at first,
-about the forces found before, w = A lam + b + soft (lam - before), and become hard by and by: quickly where
-Newton's method follows, slowly where it does not. A that is singular, or nearly, is not in its way then. Where
-there are no forces, they grow without bound, and prove it. Sweeps of Gauss and Seidel lead to what is left.
+on the projections of Alart and Curnier finds most solutions in a few steps; sweeps of Gauss and
+Seidel lead it to others. For the rest contacts yield at first and become hard by and by. They do so about the
+forces found before, w = A lam + b + soft (lam - before), in smaller steps where Newton's method does not follow, so
+that A may be singular, or nearly. Or about none, w = (A + soft) lam + b: where no forces do, those then grow without
+bound, and prove it.
 
 Reference: [Alart, Curnier 1991], A mixed formulation for frictional contact problems;
 [Acary, Bremond, Huber 2018], On solving contact problems with Coulomb friction; [Rockafellar 1976], Monotone
@@ -45,9 +46,10 @@ SOLVED, UNSOLVED, JAMMED = 0, 1, 2
 STEPS, PATIENCE = 15, 6  # of Newton's method; steps that may pass without a tenth less of residual
 HALVINGS, WORSE = 2, 10.0  # of a step after which the residual is so many times larger
 ROUNDS, SWEEPS = 2, 20
-SOFT, HARD = 0.1, 1e-13  # how much contacts yield, of A
-SOFT_STEPS, MOST = 10, 60  # of Newton's method for one that yields, and for all
-HARDER, FOLLOWED, SLOWEST = 0.2, 2, 0.9  # from one to the next; steps that are few; where it is as if it had followed
+SOFT_STEPS, HARDER, HARD = 5, 0.2, 1e-9  # of Newton's method for contacts that yield: 1 to HARD of A
+YIELD, LEAST_YIELD = 0.1, 1e-13  # of A, by which contacts yield about forces found before
+FOLLOWS, MOST = 10, 60  # steps of Newton's method for one of these, and for all
+SLOWEST = 0.9  # from one to the next: it is then taken as if it had been followed
 SUCCESS = 1e-10  # residual, of what its row adds up, that between LEAST and 1 of b
 LEAST = 1e-6
 ROUNDING = 1e-15  # of what its row adds up, allowed beside where forces are large
@@ -164,18 +166,30 @@ def _newton(p: Problem, x: Work, room: Array, goal: float, enough: float, steps:
 
 @helper
 def _harden(p: Problem, x: Work, room: Array, goal: float) -> None:
-    """Follow the solution of contacts that yield, w = A lam + b + soft (lam - before), while they become hard.
+    """Follow the solution of contacts that yield, w = (A + soft) lam + b, while they become hard."""
+    soft = 1.0
+    for i in range(x.lam.size):
+        x.diagonal[i] = p.A[i, i]
+    while soft > HARD:
+        for i in range(x.lam.size):
+            p.A[i, i] = x.diagonal[i] + soft
+        _newton(p, x, room, goal, 1e-5 * goal, SOFT_STEPS)
+        soft *= HARDER
+    for i in range(x.lam.size):
+        p.A[i, i] = x.diagonal[i]
 
-    Where Newton's method does not follow, they become so in smaller steps; SLOWEST of one is as if it had.
-    """
-    soft, harder, spent = SOFT, HARDER, 0
+
+@helper
+def _harden_about(p: Problem, x: Work, room: Array, goal: float) -> None:
+    """Follow that of contacts that yield about forces found before, w = A lam + b + soft (lam - before)."""
+    soft, harder, spent = YIELD, HARDER, 0
     for i in range(x.lam.size):
         x.diagonal[i], x.given[i], x.before[i], x.lam[i] = p.A[i, i], p.b[i], 0.0, 0.0
-    while soft > HARD and spent < MOST:
+    while soft > LEAST_YIELD and spent < MOST:
         for i in range(x.lam.size):
             p.A[i, i] = x.diagonal[i] + soft
             p.b[i] = x.given[i] - soft * x.before[i]
-        left, taken = _newton(p, x, room, goal, 0.1 * goal, SOFT_STEPS)
+        left, taken = _newton(p, x, room, goal, 0.1 * goal, min(FOLLOWS, MOST - spent))
         spent += max(taken, 1)
         for i in range(x.lam.size):
             p.A[i, i], p.b[i] = x.diagonal[i], x.given[i]
@@ -183,7 +197,6 @@ def _harden(p: Problem, x: Work, room: Array, goal: float) -> None:
             copy(x.lam, x.before)
             if residual(p, x.lam, x.z, x.F) <= goal:
                 return
-            harder = max(0.5 * harder, 0.02) if taken <= FOLLOWED else harder
             soft *= harder
             continue
         harder = np.sqrt(harder)
@@ -234,12 +247,16 @@ def _sweep(p: Problem, lam: Array) -> None:
 
 @helper
 def solve(
-    A: Array, b: Array, kind: Array, size: Array, of: Array, bound: Array, lam: Array, room: Array, ints: Array
-) -> int:
+    A: Array, b: Array, kind: Array, size: Array, of: Array, bound: Array, lam: Array, room: Array, ints: Array,
+    about: bool,
+) -> int:  # fmt: skip
     """Find lam, which is also where the search begins; return SOLVED, UNSOLVED or JAMMED.
 
     A (k, k), b (k,); room (room_for(k),), ints (ints_for(k),). Otherwise than SOLVED, lam is the
     best of the iterates that contacts and brakes can carry.
+
+    about : harden about forces found before, as for impulses of many contacts, and not about none, which proves that
+            there are no forces, and leaves a better start to the search for slips that hardly begin
     """
     k = b.size
     scale = part(room, k * k + 2 * k, k)
@@ -258,10 +275,13 @@ def solve(
     copy(x.lam, x.best)
     least, solved, jammed = np.inf, False, False
     for attempt in range(ROUNDS + 2):
-        if attempt == 1:
-            _harden(p, x, matrix, goal)
-            jammed = _is_jammed(p, x.lam, x.row)
-        elif attempt > 1:
+        if attempt == (1 if about else ROUNDS + 1):
+            if about:
+                _harden_about(p, x, matrix, goal)
+            else:
+                _harden(p, x, matrix, goal)
+                jammed = _is_jammed(p, x.lam, x.row)
+        elif attempt > 0:
             copy(x.best, x.lam)
             _sweep(p, x.lam)
             least = _keep(p, x, least, goal)
@@ -306,7 +326,8 @@ def _is_solved(p: Problem, x: Work, goal: float) -> bool:
 
 @kernel
 def run_solve(
-    A: Array, b: Array, kind: Array, size: Array, of: Array, bound: Array, lam: Array, room: Array, ints: Array
-) -> int:
+    A: Array, b: Array, kind: Array, size: Array, of: Array, bound: Array, lam: Array, room: Array, ints: Array,
+    about: bool,
+) -> int:  # fmt: skip
     """Call `solve` from Python."""
-    return solve(A, b, kind, size, of, bound, lam, room, ints)
+    return solve(A, b, kind, size, of, bound, lam, room, ints, about)

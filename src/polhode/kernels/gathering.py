@@ -133,4 +133,4 @@ def solve_rows(w: Any, A: Array, b: Array, many: int) -> int:
     kinds, sizes, ofs = part(w.whole, v.kinds, many), part(w.whole, v.sizes, many), part(w.whole, v.ofs, many)
     mu, found = part(w.real, v.mu_s, many), part(w.real, v.found, many)
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
-    return int(lcp.solve(A, b, kinds, sizes, ofs, mu, found, room, ints))
+    return int(lcp.solve(A, b, kinds, sizes, ofs, mu, found, room, ints, True))

@@ -56,7 +56,7 @@ def _all_at_once(w: Any, A: Array, b: Array, many: int, given: float) -> bool:
     for a in range(many):
         found[a], bound[a] = 0.0, mu_s[a]
     for _ in range(many + 1):
-        if lcp.solve(A, b, kinds, sizes, ofs, bound, found, room, ints) != lcp.SOLVED:
+        if lcp.solve(A, b, kinds, sizes, ofs, bound, found, room, ints, False) != lcp.SOLVED:
             return False
         moving = MOVING * max(accelerations(A, b, found, part(w.real, v.c, many)), given)
         for a in range(many):
@@ -206,7 +206,7 @@ def _tried(w: Any, A: Array, b: Array, many: int, given: float, free: int) -> bo
     kind, size, of = part(w.whole, v.trial_kind, n), part(w.whole, v.trial_size, n), part(w.whole, v.trial_of, n)
     room, ints = part(w.real, v.room_at, v.room), part(w.whole, v.ints_at, v.ints)
     bound = part(w.real, v.trial_bound, n)
-    solved = n == 0 or lcp.solve(G, right, kind, size, of, bound, lam, room, ints) == lcp.SOLVED
+    solved = n == 0 or lcp.solve(G, right, kind, size, of, bound, lam, room, ints, False) == lcp.SOLVED
     if not (solved or find_slips(G, right, kind, size, of, bound, lam, room, ints)):
         return False
     for r in range(n):

@@ -19,7 +19,7 @@ and brakes is taken where the forces are, in both problems: that of a gear with 
 passes it, which its own impulse changes much within a step. An impact acts at the end of the step in which it
 falls, and so does what begins to stick or to slide: by up to h too late, which makes the order 1.
 
-A step costs two such problems, at most six, each of 130 steps of Newton's method and 40 sweeps over its rows, and 30
+A step costs two such problems, at most six, each of 120 steps of Newton's method and 40 sweeps over its rows, and 30
 corrections of what stays equal. Where a problem is not solved by then, the best impulses that contacts and brakes can
 carry are taken, and the step is counted as unsolved.
 

@@ -22,14 +22,14 @@ def contacts(n, mu, rows=3):
     return kind, size, of, np.where(kind == TANGENT, np.repeat(np.broadcast_to(mu, n), rows), 0.0)
 
 
-def solve(A, b, kind, size, of, bound, start=None):
+def solve(A, b, kind, size, of, bound, start=None, about=True):
     """Call the kernel with room of just the size that it asks for."""
     k = len(b)
     lam = np.zeros(k) if start is None else np.array(start, float)
     room, ints = np.full(room_for(k) + 1, np.nan), np.full(ints_for(k) + 1, GUARD)
     room[-1] = GUARD
     code = run_solve(
-        np.ascontiguousarray(A), np.array(b, float), kind, size, of, np.array(bound, float), lam, room, ints
+        np.ascontiguousarray(A), np.array(b, float), kind, size, of, np.array(bound, float), lam, room, ints, about
     )
     assert room[-1] == ints[-1] == GUARD
     return code, lam
@@ -142,12 +142,13 @@ def problem(make, rng, rows, n=None):
     [(anything, 98), (rigid, 98), (quadruped, 100), (stack, 96), (masses, 94), (repeated, 98), (parallel, 80)],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_random_contacts_are_solved_and_their_residual_is_that_of_the_true_cone(make, least, rows):
+@pytest.mark.parametrize("about", [True, False], ids=["about others", "about none"])
+def test_random_contacts_are_solved_and_their_residual_is_that_of_the_true_cone(make, least, rows, about):
     rng = np.random.default_rng(3)
     solved = 0
     for _ in range(50):
         case = A, b, _, _, _, bound = problem(make, rng, rows)
-        code, lam = solve(*case)
+        code, lam = solve(*case, about=about)
         normal, tangent = lam[::rows], lam.reshape(-1, rows)[:, 1:]
         assert code in (SOLVED, UNSOLVED)
         assert (normal >= 0).all()
@@ -155,7 +156,7 @@ def test_random_contacts_are_solved_and_their_residual_is_that_of_the_true_cone(
         if code == SOLVED:
             solved += 1
             assert residual(A, b, bound, lam, rows) < 1e-8
-    assert 2 * solved >= least
+    assert 2 * solved >= (max(least, 90) if about else least)
 
 
 def test_what_slides_makes_the_matrix_nonsymmetric_and_the_forces_are_those_of_this_one():
@@ -232,7 +233,7 @@ def test_a_contact_that_nothing_moves_does_not_hide_the_others():
     code, lam = solve(np.diag([1.0, 0.0]), [-1e-3, 2.0], *contacts(2, 0.0, 1))
     assert code == SOLVED
     np.testing.assert_allclose(lam, [1e-3, 0])
-    assert solve(np.diag([1.0, 0.0]), [-1.0, -2.0], *contacts(2, 0.0, 1))[0] == JAMMED
+    assert solve(np.diag([1.0, 0.0]), [-1.0, -2.0], *contacts(2, 0.0, 1), about=False)[0] == JAMMED
 
 
 def test_light_contacts_are_as_exact_as_heavy_ones():
@@ -275,7 +276,7 @@ def test_a_solution_is_where_the_search_may_begin():
 def test_a_block_between_walls_that_approach_is_jammed(mu):
     J = np.array([[1.0, 0], [0, 1], [-1, 0], [0, 1]])
     law = contacts(2, mu, 2)
-    assert solve(J @ J.T, [-1, 0.3, -1, 0.3], *law)[0] == JAMMED
+    assert solve(J @ J.T, [-1, 0.3, -1, 0.3], *law, about=False)[0] == JAMMED
     code, lam = solve(J @ J.T, [-1, 0.3, 1, 0.3], *law)
     assert code == SOLVED
     assert lam[0] - lam[2] == pytest.approx(1.0)
@@ -283,7 +284,7 @@ def test_a_block_between_walls_that_approach_is_jammed(mu):
 
 def test_constraints_that_contradict_are_jammed_with_forces_of_a_size():
     law = integers(EQUAL, EQUAL), integers(0, 0), integers(-1, -1), np.zeros(2)
-    code, lam = solve(np.ones((2, 2)), [1.0, 2.0], *law)
+    code, lam = solve(np.ones((2, 2)), [1.0, 2.0], *law, about=False)
     assert code == JAMMED
     assert abs(lam).max() < 1e7
 

@@ -93,7 +93,8 @@ def test_a_single_solution_is_that_of_complementarity():
         kind, size, of, bound = contacts(4, 0.2)
         found, _, lam = modes(A, b, kind, size, of, bound, bound)
         other = np.zeros(8)
-        code = run_solve(A, b, kind, size, of, bound, other, np.empty(room_for(8)), np.empty(ints_for(8), np.int64))
+        room, ints = np.empty(room_for(8)), np.empty(ints_for(8), np.int64)
+        code = run_solve(A, b, kind, size, of, bound, other, room, ints, False)
         assert (found, code) == (1, SOLVED)
         np.testing.assert_allclose(lam, other, atol=1e-9)
 
