@@ -17,6 +17,7 @@ from polhode.model import WORLD, Builder, Faults, Model, ModelError, values, wel
 from polhode.spatial import Pose
 
 from .mjcf_actuators import ActuatorReader
+from .mjcf_attach import read_tree
 from .mjcf_contacts import note_contacts
 from .mjcf_equalities import READ, Named, read_equality, read_tendon_equalities
 from .mjcf_frames import quaternion_of, read_pose
@@ -30,7 +31,7 @@ from .mjcf_schema import check_elements
 from .mjcf_sensors import SensorReader
 from .mjcf_targets import Geom, targets_of
 from .mjcf_tendons import read_tendons
-from .mjcf_text import Classes, Settings, read_settings, read_text
+from .mjcf_text import Classes, Settings, read_settings
 from .variables import separate_names
 from .xml import Element, Number, number
 
@@ -76,10 +77,12 @@ def read_mjcf(
     the parts of the file that were not read.
     """
     faults = Faults(source)
-    root = read_text(text, source, folder, faults, beyond)
+    root, notes = read_tree(text, source, folder, faults, beyond)
     check_elements(root, faults)
     with faults.caught():
         reader = _Reader(root, folder, passive, limits, faults)
+        for note in notes:
+            reader.builder.note(note)
         reader.read_bodies()
         reader.note_the_rest()
         reader.add_bodies()
@@ -205,18 +208,20 @@ class _Reader:
             elif tag not in _IGNORED:
                 self.faults.add(f"{what}: unknown element <{tag:.40}> on line {item.element.line}.")
         if body.name != WORLD and (body.moving or self.settings.total_mass > 0):
-            body.mass = self.read_mass(inertial, geoms, what)
+            body.mass = self.read_mass(inertial, geoms, what, self.settings.of(element))
         return bodies
 
-    def read_mass(self, inertial: Element | None, geoms: list[tuple[Element, Pose]], what: str) -> Mass:
-        rule = self.settings.from_geoms
+    def read_mass(
+        self, inertial: Element | None, geoms: list[tuple[Element, Pose]], what: str, settings: Settings
+    ) -> Mass:
+        rule = settings.from_geoms
         if rule == "true" or (rule == "auto" and inertial is None):
-            found = mass_of_geoms(geoms, what, self.settings, self.assets, self.faults)
+            found = mass_of_geoms(geoms, what, settings, self.assets, self.faults)
         elif inertial is not None:
-            found = given_mass(inertial, what, self.settings, self.faults)
+            found = given_mass(inertial, what, settings, self.faults)
         else:
             found = Mass.none()
-        return corrected(found, self.settings)
+        return corrected(found, settings)
 
     def read_site(self, item: _Item, body: _Body) -> None:
         name = item.element.get("name")
@@ -244,7 +249,9 @@ class _Reader:
             body.joints.append(found)
             self.actuated.append((name, element, found))
             align = element.get("align") or "auto"
-            if found.joint.kind == "free" and (align == "true" or (align == "auto" and self.settings.align)):
+            if found.joint.kind == "free" and (
+                align == "true" or (align == "auto" and self.settings.of(element).align)
+            ):
                 self.builder.note(f"Joint {name!r}: align is not read, the frame stays where the file has it.")
 
     def add_bodies(self) -> None:

@@ -105,8 +105,8 @@ class ActuatorReader:
         states = {state.name for state in self.builder.states}
         actuators = tuple(name if name in known else None for name in places)
         self.made = {a.element.get("name") or a.name: a for a in found if a.name in known}
-        acting = (ACTIVATION.format(name) for name in actuators if name is not None)
-        return Driven(actuators=actuators, activations=tuple(name for name in acting if name in states))
+        activations = {name: z for name in actuators if name and (z := ACTIVATION.format(name)) in states}
+        return Driven(actuators=actuators, elements=tuple(elements), activations=activations)
 
     def prepared(self, element: Element) -> list[Read]:
         """The actuator of an element, or none and a note."""
@@ -125,7 +125,7 @@ class ActuatorReader:
         target = ("joint" if key == "jointinparent" else key, element.get(key) or "")
         made = Read(name, element, drive, path, target)
         self.add_to_joint(made)
-        low, high = self.range(drive, "forcerange", "forcelimited", what)
+        low, high = self.range(element, drive, "forcerange", "forcelimited", what)
         made.least, made.most = low, high
         return [made]
 
@@ -207,9 +207,11 @@ class ActuatorReader:
                     changed: Any = {key: (more,)}
                     self.builder.bodies[k] = replace(body, joint=replace(body.joint, **changed))
 
-    def range(self, drive: Drive, key: str, switch: str, what: str) -> tuple[float | None, float | None]:
+    def range(
+        self, element: Element, drive: Drive, key: str, switch: str, what: str
+    ) -> tuple[float | None, float | None]:
         """A range that limits, None where it does not."""
-        found = bounds(Element("", drive.attributes, 0), key, switch, what, self.settings, self.faults)
+        found = bounds(replace(element, attributes=drive.attributes), key, switch, what, self.settings, self.faults)
         low, high = found or (-math.inf, math.inf)
         return None if low == -math.inf else low, None if high == math.inf else high
 
@@ -283,7 +285,7 @@ class ActuatorReader:
         scale = drive.inheritrange
         own = "actrange" if drive.dyntype == "integrator" else "ctrlrange"
         if scale == 0 or own != key:
-            return self.range(drive, key, switch, a.what)
+            return self.range(a.element, drive, key, switch, a.what)
         reach = self.reach(a)
         if reach is None:
             raise fault(f"{a.what}: has inheritrange, but what it moves has no range. Give {own} instead.")

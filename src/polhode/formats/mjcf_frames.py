@@ -23,6 +23,7 @@ def read_pose(element: Element, what: str, settings: Settings, faults: Faults) -
 
 def read_rotation(element: Element, what: str, settings: Settings, faults: Faults) -> Matrix:
     """Read the orientation, given in at most one way."""
+    settings = settings.of(element)
     given = [key for key in ORIENTATIONS if element.get(key) is not None]
     if not given:
         return identity(3)

@@ -91,7 +91,7 @@ def _geom(
     element: Element, X_BF: Pose, body: str, settings: Settings, assets: Assets, unread: dict[str, str], faults: Faults
 ) -> Mass | None:
     """Mass of one geom, None if it counts for nothing; meshes that cannot be read are listed, with the reason."""
-    name = element.get("name")
+    name, settings = element.get("name"), settings.of(element)
     which = f"geom {name!r}" if name else f"geom on line {element.line}"
     what = f"{body}: {which}"
     kind = element.get("type") or "sphere"
@@ -145,7 +145,7 @@ def fit_or_shape(
     """Sizes of a geom and its pose: as given, or fitted to the mesh that it names."""
     if element.get("mesh") is None:
         return shape(element, kind, what, settings, faults)
-    if assets.fits_boxes:
+    if assets.fits_boxes(element):
         raise ModelError([f"{what} is fitted to the box around a mesh (fitaabb), which is not read."])
     solid = assets.bulk(element.get("mesh") or "")
     half, axes = principal(solid)

@@ -43,7 +43,7 @@ def read_joint(
     element: Element, X_BF: Pose, name: str, passive: bool, settings: Settings, builder: Builder, faults: Faults
 ) -> Read | None:
     """Read a <joint> or <freejoint>; its frame is at X_BF in the body."""
-    what = f"Joint {name!r}"
+    what, settings = f"Joint {name!r}", settings.of(element)
     kind = "free" if element.tag == "freejoint" else element.get("type") or "hinge"
     if kind not in TYPES:
         faults.add(f"{what}: type is {kind!r:.60}, expected {', '.join(TYPES)}.")
@@ -134,7 +134,7 @@ def bounds(
         faults.add(f"{what}: {key} is {text!r:.60}, expected 2 numbers, or -inf and inf.")
         return None
     low, high = (float(x) if abs(x) <= LARGEST else math.copysign(math.inf, x) for x in ends)
-    if limited == "auto" and not settings.autolimits:
+    if limited == "auto" and not settings.of(element).autolimits:
         faults.add(f'{what}: it has {key} but not {switch}, and autolimits is off. Say {switch}="true" or "false".')
     if low > high or (low == high and limited == "true"):
         faults.add(f"{what}: {key} is {text!r:.60}, expected the smaller number first.")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from itertools import count
 
 from polhode.graph import vector
@@ -21,10 +21,20 @@ _MOCAP = ("mpos", "mquat")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driven:
-    """The actuators of a file, in its order: their names, None for one that is not read; and of their activations."""
+    """The actuators of a file, in its order: their names, None for one that is not read; and their activations."""
 
     actuators: tuple[str | None, ...] = ()
-    activations: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
+    activations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the rows of an attached keyframe are about: joints, and actuators; whether all activations are known."""
+
+    joints: tuple[Element, ...]
+    actuators: tuple[Element, ...]
+    known: bool
 
 
 def read_keyframes(root: Element, targets: Targets, driven: Driven | None, builder: Builder, faults: Faults) -> None:
@@ -60,10 +70,11 @@ def _read(
     key: Element, name: str, targets: Targets, driven: Driven | None, builder: Builder, faults: Faults
 ) -> None:  # fmt: skip
     what, joints = f"Keyframe {name!r}", list(targets.joints.values())
+    if isinstance(key.scope, Layout):
+        joints = [targets.joints[e.get("name") or ""] for e in key.scope.joints]
     given: dict[str, dict[str, float]] = {"q": dict(targets.start)}
     turns: dict[str, list[float]] = {}
     if row := _row(key, "qpos", sum(joint.nq for joint in joints), what, faults):
-        given["q"] = {}
         for joint in joints:
             own, row = row[: joint.nq], row[joint.nq :]
             turns[joint.name] = q = _coordinates(joint, own, what, builder)
@@ -116,10 +127,16 @@ def _driven(
 ) -> dict[str, dict[str, float]]:  # fmt: skip
     """Controls and activations by name."""
     found: dict[str, dict[str, float]] = {}
-    if row := _row(key, "ctrl", len(driven.actuators), what, faults):
-        found["controls"] = {name: x for name, x in zip(driven.actuators, row, strict=True) if name is not None}
-    if None in driven.actuators and key.get("act"):
+    actuators, known = driven.actuators, True
+    if isinstance(key.scope, Layout):
+        mine = {id(e) for e in key.scope.actuators}
+        actuators = tuple(n for n, e in zip(actuators, driven.elements, strict=True) if id(e) in mine)
+        known = key.scope.known
+    activations = [driven.activations[name] for name in actuators if name is not None and name in driven.activations]
+    if row := _row(key, "ctrl", len(actuators), what, faults):
+        found["controls"] = {name: x for name, x in zip(actuators, row, strict=True) if name is not None}
+    if (None in actuators or not known) and key.get("act"):
         builder.note(f"{what}: its act is not read: not all actuators are.")
-    elif row := _row(key, "act", len(driven.activations), what, faults):
-        found["z"] = dict(zip(driven.activations, row, strict=True))
+    elif row := _row(key, "act", len(activations), what, faults):
+        found["z"] = dict(zip(activations, row, strict=True))
     return found

@@ -47,14 +47,10 @@ class Assets:
     """The meshes of <asset>, read when they are asked for."""
 
     def __init__(self, root: Element, classes: Classes, folder: Path | None, faults: Faults) -> None:
-        told: dict[str, str] = {}
+        self.compiler: dict[str, str] = {}
         for compiler in root.all("compiler"):
-            told |= compiler.attributes
+            self.compiler |= compiler.attributes
         self.folder = folder
-        self.meshdir = told.get("meshdir", told.get("assetdir", "")).strip()
-        self.strip = told.get("strippath", "false").strip() == "true"
-        self.usual = "exact" if told.get("exactmeshinertia", "").strip() == "true" else "legacy"
-        self.fits_boxes = told.get("fitaabb", "false").strip() == "true"
         self.elements: dict[str, Element] = {}
         for section in root.all("asset"):
             for element in section.all("mesh"):
@@ -65,13 +61,24 @@ class Assets:
         self._assets: dict[str, Asset] = {}
         self._bulk: dict[str, Bulk] = {}
 
-    def path(self, file: str, beside: Path | None) -> Path | None:
-        """Where a file of the model is: from its folder, else from that of the included file which names it."""
-        name = PurePosixPath(file.replace("\\", "/"))
-        if self.folder is None or "\0" in file:
+    def told(self, element: Element, key: str, default: str) -> str:
+        """What <compiler> says in the file that has an element."""
+        return (self.compiler if element.scope is None else element.scope.compiler).get(key, default).strip()
+
+    def fits_boxes(self, element: Element) -> bool:
+        """Whether geoms are fitted to boxes around meshes."""
+        return self.told(element, "fitaabb", "") == "true"
+
+    def path(self, file: str, element: Element) -> Path | None:
+        """Where the file of a mesh is: from the folder of its model, else from that of the included file with it."""
+        name, beside = PurePosixPath(file.replace("\\", "/")), element.folder
+        folder = self.folder if element.scope is None else element.scope.folder
+        if folder is None or "\0" in file:
             return None
-        first = self.folder.absolute() / self.meshdir / (name.name if self.strip else name)
-        return first if beside is None or self.strip or is_there(first) else beside / name
+        strip = self.told(element, "strippath", "") == "true"
+        meshdir = self.told(element, "meshdir", self.told(element, "assetdir", ""))
+        first = folder.absolute() / meshdir / (name.name if strip else name)
+        return first if beside is None or strip or is_there(first) else beside / name
 
     def asset(self, name: str) -> Asset:
         """The mesh of that name; a ModelError says what is wrong with it."""
@@ -87,7 +94,8 @@ class Assets:
         scale = numbers(element, "scale", 3, f"{what}: scale", faults, (1, 1, 1))
         at = numbers(element, "refpos", 3, f"{what}: refpos", faults, (0, 0, 0))
         turn = numbers(element, "refquat", 4, f"{what}: refquat", faults, (1, 0, 0, 0))
-        rule = element.get("inertia") or self.usual
+        usual = "exact" if self.told(element, "exactmeshinertia", "") == "true" else "legacy"
+        rule = element.get("inertia") or usual
         if rule not in RULES:
             faults.add(f"{what}: inertia is {rule!r:.60}, expected {', '.join(RULES)}.")
         if not any(turn) or 0 in scale:
@@ -100,7 +108,7 @@ class Assets:
         file, path, points = element.get("file"), None, None
         if file is None:
             points = _rows(element, "vertex", what)
-        elif (path := self.path(file, element.folder)) is None:
+        elif (path := self.path(file, element)) is None:
             raise ModelError([f"{what} is in the file {file!r:.80}: load the model from its file."])
         return Asset(
             name=name, element=element, path=path, points=points, rule=rule, scale=tuple(map(float, scale)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,6 @@ MOST_FILES = 100  # included by one model
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 REFUSED = {
     "replicate": "Write the copies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
-    "attach": "Write the attached body out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "composite": "Write the bodies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "flexcomp": "Flexible parts are not read: remove them.",
 }
@@ -36,6 +36,10 @@ class Settings:
     total_mass: Number = -1
     align: bool = False
     disabled: frozenset[str] = frozenset()  # what <flag> switches off
+
+    def of(self, element: Element) -> Settings:
+        """Those of the file that has an element; flags are the model's."""
+        return self if element.scope is None else replace(element.scope.settings, disabled=self.disabled)
 
 
 class Classes:
@@ -71,12 +75,24 @@ class Classes:
 
     def filled(self, element: Element, inherited: str | None, tag: str = "") -> Element:
         """The element with the defaults of its class, of the class it inherits, or of all; of another tag if given."""
-        defaults = self.attributes.get(self._known(element, inherited), {}).get(tag or element.tag, {})
+        known = self._of(element)
+        defaults = known.attributes.get(known._known(element, inherited), {}).get(tag or element.tag, {})
         return replace(element, attributes=_over(defaults, element.attributes))
 
     def actuators(self, element: Element) -> list[list[Element]]:
         """What the class of an actuator and those around it say of actuators, from the outermost, each in order."""
-        return self.drives.get(self._known(element, None), [])
+        known = self._of(element)
+        return known.drives.get(known._known(element, None), [])
+
+    def rename(self, keys: Iterable[str], prefix: str) -> None:
+        """Put a prefix before the names that classes refer to."""
+        for defaults in {id(made): made for made in self.attributes.values()}.values():
+            for attributes in defaults.values():
+                attributes.update({key: prefix + attributes[key].strip() for key in keys if attributes.get(key)})
+
+    def _of(self, element: Element) -> Classes:
+        """The classes of the file that has an element."""
+        return self if element.scope is None else element.scope.classes
 
     def _known(self, element: Element, inherited: str | None) -> str:
         """The class of an element, which must exist."""
@@ -87,6 +103,16 @@ class Classes:
                 f"There are {', '.join(map(repr, list(self.attributes)[:8]))}."
             )
         return name
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a file says of its elements, where they are attached to those of another."""
+
+    settings: Settings
+    classes: Classes
+    compiler: dict[str, str]
+    folder: Path
 
 
 def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
@@ -143,21 +169,18 @@ def _disabled(root: Element) -> frozenset[str]:
 
 
 def read_text(text: str, source: str, folder: Path | None, faults: Faults, beyond: bool = False) -> Element:
-    """Parse a model with everything it includes, and refuse what only MuJoCo can expand.
+    """Parse a model with everything it includes.
 
     beyond : whether included files may lie outside of the folder, where they are MJCF and the path is relative
     """
     root = parse(text, source, lenient=True)
     if root.tag != "mujoco":
         raise ModelError([f"the root element is <{root.tag:.40}>, expected <mujoco>."], source)
-    _include(root, folder, beyond, faults)
-    for element in root.walk():
-        if element.tag in REFUSED:
-            faults.add(f"<{element.tag}> on line {element.line} is not read. {REFUSED[element.tag]}")
+    expand_includes(root, folder, beyond, faults)
     return root
 
 
-def _include(root: Element, folder: Path | None, beyond: bool, faults: Faults) -> None:
+def expand_includes(root: Element, folder: Path | None, beyond: bool, faults: Faults) -> None:
     """Replace every <include> by what its file holds. As in MuJoCo, a file is included once."""
     seen: set[Path] = set()
     waiting = [(root, folder)]
@@ -169,20 +192,20 @@ def _include(root: Element, folder: Path | None, beyond: bool, faults: Faults) -
             child, beside = left.pop()
             if child.tag == "include":
                 with faults.caught():
-                    file, where = _included(child, folder, beside, beyond, seen)
-                    left += [(inner, where) for inner in reversed(file.children)]
+                    file, path = included(child, folder, beside, beyond, seen)
+                    left += [(inner, path.parent) for inner in reversed(file.children)]
             else:
                 made.append((child, beside))
         element.children = [child for child, _ in made]
         waiting += made
 
 
-def _included(
+def included(
     element: Element, folder: Path | None, beside: Path | None, beyond: bool, seen: set[Path]
 ) -> tuple[Element, Path]:
-    """Read an included file, from the folder of the model or of the file that includes it; returns its folder too."""
+    """Read an included or attached file, from the folder of the model or of the file that has it; and its path."""
     name = element.get("file") or ""
-    what = f"<include> of {name!r:.80} on line {element.line}"
+    what = f"<{element.tag}> of {name!r:.80} on line {element.line}"
     if folder is None or beside is None or not name:
         raise ModelError([f"{what}: expected the name of a file beside the model; load the model from its file."])
     try:
@@ -206,7 +229,7 @@ def _included(
         raise ModelError([f"{what}: there is no such file, from the folder of the model or of the file that has it."])
     if path in seen or not small or len(seen) >= MOST_FILES:
         reason = "is included more than once" if path in seen else "is too large, or one of too many"
-        raise ModelError([f"{what}: the file {reason}. Remove the <include>."])
+        raise ModelError([f"{what}: the file {reason}. Remove the <{element.tag}>."])
     seen.add(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -219,6 +242,6 @@ def _included(
     if not inside and root.tag not in ("mujoco", "mujocoinclude"):
         raise ModelError([f"{what}: the root element is <{root.tag:.40}>, expected <mujoco> or <mujocoinclude>."])
     for mesh in root.walk():
-        if mesh.tag == "mesh":
+        if mesh.tag in ("mesh", "model"):
             mesh.folder = path.parent
-    return root, path.parent
+    return root, path

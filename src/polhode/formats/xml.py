@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.parsers import expat
 
 from polhode.model import Faults, ModelError
@@ -35,6 +36,7 @@ class Element:
     """An element: its tag, attributes, children, the line where it starts, and the text before and between them.
 
     folder : where the file lies that has it, if that was included and it matters
+    scope  : what the file says that has it, if that is another than the model (see mjcf_attach)
     """
 
     tag: str
@@ -43,6 +45,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
     text: str = ""
     folder: Path | None = None
+    scope: Any = None
 
     def get(self, key: str) -> str | None:
         """The text of an attribute, without blanks around it."""

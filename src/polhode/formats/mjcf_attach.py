@@ -1,0 +1,331 @@
+"""MJCF's <attach>: a part of another file in the tree of this one, with what refers to it.
+
+The elements of the other file keep its default classes, its compiler settings and its folder: their scope. Its names
+get the prefix. Of what stands beside its tree, tendons, equalities, actuators, sensors, all that comes along refers to
+nothing else, as in MuJoCo; its options do not count. Keyframes keep the rows of what was attached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from polhode.model import WORLD, Faults, ModelError
+from polhode.model.errors import closest, fault
+
+from .mjcf_drives import resolve
+from .mjcf_gravity import read_gravity
+from .mjcf_keyframes import Layout
+from .mjcf_schema import check_elements
+from .mjcf_text import (
+    ACTUATORS,
+    MOST_FILES,
+    REFUSED,
+    Classes,
+    Scope,
+    expand_includes,
+    included,
+    read_settings,
+    read_text,
+)
+from .xml import MOST, Element
+
+DEEPEST = 20  # files that attach files
+_ATTRIBUTES = ("model", "body", "frame", "prefix")
+_REFERENCES = {
+    key: kind
+    for kind, keys in {
+        "body": "body body1 body2 subtree1 subtree2", "joint": "joint joint1 joint2 jointinparent",
+        "site": "site site1 site2 cranksite slidersite refsite sidesite", "geom": "geom geom1 geom2",
+        "tendon": "tendon tendon1 tendon2", "actuator": "actuator", "mesh": "mesh", "material": "material",
+        "hfield": "hfield", "texture": "texture", "camera": "camera",
+    }.items()
+    for key in keys.split()
+}  # fmt: skip
+_BESIDE = ("asset", "deformable", "contact", "tendon", "equality", "actuator", "sensor")  # each after what it refers to
+_MUST_BE_THERE = ("body", "joint", "site", "geom", "tendon", "actuator")
+_SIZES = {"free": (7, 6), "ball": (4, 3)}
+
+
+@dataclass(slots=True)
+class _Expansion:
+    """One model with all that it attaches, so far."""
+
+    beyond: bool
+    files: int = 0
+    elements: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+def read_tree(
+    text: str, source: str, folder: Path | None, faults: Faults, beyond: bool = False
+) -> tuple[Element, list[str]]:
+    """Parse a model with everything it includes and attaches, and refuse what only MuJoCo can expand; and notes.
+
+    beyond : whether other files may lie outside of the folder, where they are MJCF and the path is relative
+    """
+    root = read_text(text, source, folder, faults, beyond)
+    made = _Expansion(beyond)
+    _expand(root, folder, (), made, faults)
+    for element in root.walk():
+        if element.tag in REFUSED:
+            faults.add(f"<{element.tag}> on line {element.line} is not read. {REFUSED[element.tag]}")
+    return root, list(made.notes)
+
+
+def _expand(root: Element, folder: Path | None, chain: tuple[Path, ...], made: _Expansion, faults: Faults) -> None:
+    """Replace every <attach> in the tree, in the order of the file, by a frame with what it attaches."""
+    inside = [each for world in root.all("worldbody") for each in world.walk()]
+    places = {id(e): (around, k) for around in inside for k, e in enumerate(around.children)}
+    for element in inside:
+        if element.tag == "attach":
+            around, k = places[id(element)]
+            with faults.caught():
+                around.children[k] = _attached(root, element, folder, chain, made)
+
+
+def _attached(
+    root: Element, element: Element, folder: Path | None, chain: tuple[Path, ...], made: _Expansion
+) -> Element:  # fmt: skip
+    """What an <attach> stands for; what refers to it is added to the root."""
+    what, prefix = f"<attach> on line {element.line}", element.get("prefix")
+    for key in element.attributes:
+        if key not in _ATTRIBUTES:
+            raise fault(f"{what}: unknown attribute {key[:60]!r}. {closest(key[:60].lower(), _ATTRIBUTES)}")
+    if prefix is None:
+        raise fault(f'{what} has no prefix, expected what the names of the other file begin with: prefix="arm_".')
+    if element.get("model") is None:
+        raise fault(
+            f"{what} has no model: a second copy from the same file is not read. Attach it from one of its own."
+        )
+    if element.get("body") and element.get("frame"):
+        raise fault(f"{what} has a body and a frame, expected one of them, or none for all of the file.")
+    child, path, file = _file(root, element, what, folder, chain, made)
+    faults = Faults()
+    _expand(child, path.parent, (*chain, path), made, faults)
+    check_elements(child, faults)
+    scope = Scope(read_settings(child, faults), Classes(child, faults), _told(child), path.parent)
+    for each in child.walk():
+        each.scope = each.scope or scope
+    with faults.caught():
+        kind = "frame" if element.get("frame") else "body"
+        handed, parts = _part(child, kind, element.get(kind), f"{what}, model {element.get('model')!r:.60}")
+    if faults.found:
+        raise ModelError([text if text.startswith(what) else f"{file}: {text}" for text in faults.found])
+    _rename(child, prefix)
+    _add_beside(root, child, parts, what, prefix)
+    _note_options(root, child, file, made)
+    # classes of the file around do not reach what is attached
+    return Element("frame", {"childclass": handed}, element.line, parts, scope=scope)
+
+
+def _file(
+    root: Element, element: Element, what: str, folder: Path | None, chain: tuple[Path, ...], made: _Expansion
+) -> tuple[Element, Path, str]:  # fmt: skip
+    """Read the file that an <attach> names by a model in <asset>; also its path, and what messages call it."""
+    models = [e for section in root.all("asset") for e in section.all("model")]
+    read: list[tuple[Element, tuple[Element, Path] | None]] = []
+    for asset in models:  # one without a name has that of its file
+        file = None if asset.get("name") else included(asset, folder, asset.folder or folder, made.beyond, set())
+        read.append((asset, file))
+    names = [asset.get("name") or (file[0].get("model") if file else None) or "" for asset, file in read]
+    wanted = element.get("model") or ""
+    if wanted not in names:
+        raise fault(f"{what}: model is {wanted!r:.60}, expected a <model> of <asset>. {closest(wanted, names)}")
+    asset, found = read[names.index(wanted)]
+    child, path = found or included(asset, folder, asset.folder or folder, made.beyond, set())
+    file_name = f"<model> of {asset.get('file')!r:.80} on line {asset.line}"
+    if path in chain:
+        raise fault(f"{file_name}: the file attaches itself. Remove one of its <attach>.")
+    if child.tag != "mujoco":
+        raise fault(f"{file_name}: the root element is <{child.tag:.40}>, expected <mujoco>. Save it as MJCF.")
+    faults = Faults()
+    expand_includes(child, path.parent, made.beyond, faults)
+    if faults.found:
+        raise ModelError([f"{file_name}: {text}" for text in faults.found])
+    made.files += 1
+    made.elements += sum(1 for _ in child.walk())
+    if made.files > MOST_FILES or made.elements > MOST or len(chain) >= DEEPEST:
+        raise fault(f"{what}: too much is attached: expected at most {MOST_FILES} files, {DEEPEST} within each other.")
+    return child, path, file_name
+
+
+def _told(root: Element) -> dict[str, str]:
+    return {key: text for compiler in root.all("compiler") for key, text in compiler.attributes.items()}
+
+
+def _part(child: Element, kind: str, name: str | None, what: str) -> tuple[str, list[Element]]:
+    """What is attached: a body or a frame by its name, else all of the world; and the class that is handed on to it."""
+    worlds = child.all("worldbody")
+    if not name or (kind, name) == ("body", WORLD):
+        framed = [
+            Element("frame", {"childclass": w.get("childclass") or "main"}, w.line, w.children, scope=w.scope)
+            for w in worlds
+        ]
+        if name:
+            framed = [Element("body", {"name": WORLD}, child.line, framed, scope=worlds[0].scope)] if worlds else []
+        if worlds:
+            worlds[0].children = framed  # so that what walks the file finds them
+            for world in worlds[1:]:
+                world.children = []
+        return "main", framed
+    waiting = [(world, "main") for world in reversed(worlds)]
+    seen = []
+    while waiting:
+        element, handed = waiting.pop()
+        if element.tag == kind and element.get("name") == name:
+            return handed, [element]
+        seen += [element.get("name") or ""] if element.tag == kind else []
+        waiting += [(inner, _handed(element, handed)) for inner in reversed(element.children)]
+    raise fault(f"{what}: {kind} is {name!r:.60}, expected a {kind} of that file. {closest(name, seen)}")
+
+
+def _handed(element: Element, inherited: str) -> str:
+    """The class that a body or frame hands on."""
+    return element.get("childclass") or (element.get("class") if element.tag == "frame" else None) or inherited
+
+
+def _references(element: Element) -> Iterator[tuple[str, str]]:
+    """The attributes of an element that are names of others, and of what kind these are."""
+    for key in element.attributes:
+        if key in ("objname", "refname"):
+            kind = element.get(f"{key[:3]}type") or ""
+            yield key, "body" if kind == "xbody" else kind
+        elif key in _REFERENCES:
+            world = key in ("body1", "body2") and element.get(key) == WORLD
+            if element.get(key) and not world:
+                yield key, _REFERENCES[key]
+
+
+def _rename(child: Element, prefix: str) -> None:
+    """Put the prefix before all names, and where they are referred to; in default classes too."""
+    scopes = {}
+    for section in child.children:
+        for element in section.walk():
+            if isinstance(element.scope, Layout):
+                continue  # keyframes of what the file itself attached keep their names, as in MuJoCo
+            scopes[id(element.scope)] = element.scope
+            if section.tag == "asset" and element.tag == "mesh" and not element.get("name"):
+                file = (element.get("file") or "").replace("\\", "/")
+                element.attributes["name"] = PurePosixPath(file).stem
+            for key in ["name"] * bool(element.get("name")) + [key for key, _ in _references(element)]:
+                element.attributes[key] = prefix + element.attributes[key].strip()
+    for scope in scopes.values():
+        scope.classes.rename(("mesh", "material"), prefix)
+
+
+def _add_beside(root: Element, child: Element, parts: list[Element], what: str, prefix: str) -> None:
+    """Add to the root what refers to nothing but the attached parts, and the keyframes, after what it has."""
+    names: dict[str, set[str]] = {kind: set() for kind in _MUST_BE_THERE}
+    _gather((e for part in parts for e in part.walk()), names)
+    there: dict[str, set[str]] = {kind: set() for kind in _MUST_BE_THERE}
+    _gather((e for section in root.children if section.tag == "worldbody" for e in section.walk()), there)
+    twice = [(kind, name) for kind in _MUST_BE_THERE for name in sorted(names[kind] & there[kind])]
+    if twice:
+        kind, name = twice[0]
+        raise fault(f"{what}: {kind} {name!r:.60} exists already, with prefix {prefix!r:.60}. Give another prefix.")
+    acting: list[Element] = []
+    for tag in _BESIDE:
+        for section in child.all(tag):
+            kept = []
+            for element in section.children:
+                if all(
+                    each.get(key) in names.get(kind, (each.get(key),))
+                    for each in element.walk()
+                    for key, kind in _references(each)
+                ):
+                    kept.append(element)
+                    if element.get("name"):
+                        names.setdefault(tag, set()).add(element.get("name") or "")
+            acting += kept if tag == "actuator" else []
+            root.children.append(Element(tag, {}, section.line, kept))
+    keys = [key for section in child.all("keyframe") for key in section.all("key")]
+    if keys:
+        inside = {id(e) for part in parts for e in part.walk()}
+        _cut_keys(child, keys, inside, acting, names["joint"])
+        root.children.append(Element("keyframe", {}, keys[0].line, keys))
+
+
+def _gather(elements: Iterable[Element], names: dict[str, set[str]]) -> None:
+    for element in elements:
+        kind = "joint" if element.tag == "freejoint" else element.tag
+        if kind in names and (name := element.get("name")):
+            names[kind].add(name)
+
+
+def _cut_keys(
+    child: Element, keys: list[Element], inside: set[int], acting: list[Element], taken: set[str]
+) -> None:  # fmt: skip
+    """Leave of keyframes what is about the attached joints and actuators, and tell them which these are."""
+    joints = list(_joints(child))
+    for joint, _, _, body in joints:
+        wanted = name = joint.get("name") or f"{body}_joint"
+        k = 1
+        while joint.get("name") is None and name in taken:
+            k += 1
+            name = f"{wanted}{k}"
+        joint.attributes["name"] = name
+        taken.add(name)
+    whole = [e for section in child.all("actuator") for e in section.children]
+    stays = {id(e) for e in acting}
+    for key in keys:
+        of: Layout | None = key.scope if isinstance(key.scope, Layout) else None
+        mine = [row for row in joints if of is None or any(row[0] is e for e in of.joints)]
+        driven = whole if of is None else list(of.actuators)
+        known = (of is None or of.known) and all(e.tag in ACTUATORS for e in driven)
+        for name, sizes, keeps in (
+            ("qpos", [nq for _, nq, _, _ in mine], [id(e) in inside for e, *_ in mine]),
+            ("qvel", [nu for _, _, nu, _ in mine], [id(e) in inside for e, *_ in mine]),
+            ("ctrl", [1] * len(driven), [id(e) in stays for e in driven]),
+            ("act", [_activations(e) for e in driven] if known else [], [id(e) in stays for e in driven if known]),
+        ):
+            words = (key.get(name) or "").split()
+            if words and (known or name != "act"):
+                if len(words) != sum(sizes):
+                    said = f"Keyframe {key.get('name') or ''!r:.60}: {name} has {len(words)} numbers"
+                    raise fault(f"{said}, expected {sum(sizes)} as its file has them.")
+                rows = [[words.pop(0) for _ in range(n)] for n in sizes]
+                key.attributes[name] = " ".join(x for row, keep in zip(rows, keeps, strict=True) if keep for x in row)
+        key.scope = Layout(
+            joints=tuple(e for e, *_ in mine if id(e) in inside),
+            actuators=tuple(e for e in driven if id(e) in stays),
+            known=known,
+        )
+
+
+def _joints(child: Element) -> Iterator[tuple[Element, int, int, str]]:
+    """The joints of a file in the order of its coordinates, with how many each has, its speeds, and its body's name."""
+    waiting = [(world, "main") for world in reversed(child.all("worldbody"))]
+    while waiting:
+        body, handed = waiting.pop()
+        below = []
+        inside = [(e, _handed(body, handed)) for e in reversed(body.children)]
+        while inside:
+            element, inherited = inside.pop()
+            if element.tag == "frame":
+                inside += [(e, _handed(element, inherited)) for e in reversed(element.children)]
+            elif element.tag == "body":
+                below.append((element, inherited))
+            elif element.tag in ("joint", "freejoint"):
+                filled = element.scope.classes.filled(element, inherited)
+                kind = "free" if element.tag == "freejoint" else filled.get("type") or "hinge"
+                yield element, *_SIZES.get(kind, (1, 1)), body.get("name") or "body"
+        waiting += reversed(below)
+
+
+def _activations(element: Element) -> int:
+    levels = [*element.scope.classes.actuators(element), [element]]
+    return int(resolve(levels, "", Faults()).dyntype != "none")
+
+
+def _note_options(root: Element, child: Element, file: str, made: _Expansion) -> None:
+    """Say where the options of the file differ from those of the model, which count."""
+    (ours, theirs), faults = (root, child), Faults()
+    g, G = (read_gravity(e, set(), faults) for e in (ours, theirs))
+    off, OFF = (read_settings(e, faults).disabled for e in (ours, theirs))
+    if any(e.tag == "option" for e in child.children) and (g != G or off != OFF):
+        said = f"{file}: its <option> does not count, as in MuJoCo: gravity and flags are those of the model."
+        made.notes[said] = None
+    if _told(root).get("conflict") in ("merge", "error"):
+        made.notes['Compiler: conflict is not read: it is "warning".'] = None
