@@ -53,6 +53,7 @@ class _Expansion:
     """One model with all that it attaches, so far."""
 
     beyond: bool
+    faults: Faults
     files: int = 0
     elements: int = 0
     notes: dict[str, None] = field(default_factory=dict)
@@ -66,12 +67,16 @@ def read_tree(
     beyond : whether other files may lie outside of the folder, where they are MJCF and the path is relative
     """
     root = read_text(text, source, folder, faults, beyond)
-    made = _Expansion(beyond)
+    made = _Expansion(beyond, faults)
     _expand(root, folder, (), made, faults)
+    _refuse(root, faults)
+    return root, list(made.notes)
+
+
+def _refuse(root: Element, faults: Faults) -> None:
     for element in root.walk():
         if element.tag in REFUSED:
             faults.add(f"<{element.tag}> on line {element.line} is not read. {REFUSED[element.tag]}")
-    return root, list(made.notes)
 
 
 def _expand(root: Element, folder: Path | None, chain: tuple[Path, ...], made: _Expansion, faults: Faults) -> None:
@@ -97,22 +102,23 @@ def _attached(
         raise fault(f'{what} has no prefix, expected what the names of the other file begin with: prefix="arm_".')
     if element.get("model") is None:
         raise fault(
-            f"{what} has no model: a second copy from the same file is not read. Attach it from one of its own."
+            f"{what} has no model: copies of bodies of this file are not read. Attach them from a file of their own."
         )
     if element.get("body") and element.get("frame"):
         raise fault(f"{what} has a body and a frame, expected one of them, or none for all of the file.")
     child, path, file = _file(root, element, what, folder, chain, made)
     faults = Faults()
     _expand(child, path.parent, (*chain, path), made, faults)
+    _refuse(child, faults)
     check_elements(child, faults)
     scope = Scope(read_settings(child, faults), Classes(child, faults), _told(child), path.parent)
+    if faults.found:
+        raise ModelError([f"{file}: {text}" for text in faults.found])
+    scope.classes.faults = made.faults
     for each in child.walk():
         each.scope = each.scope or scope
-    with faults.caught():
-        kind = "frame" if element.get("frame") else "body"
-        handed, parts = _part(child, kind, element.get(kind), f"{what}, model {element.get('model')!r:.60}")
-    if faults.found:
-        raise ModelError([text if text.startswith(what) else f"{file}: {text}" for text in faults.found])
+    kind = "frame" if element.get("frame") else "body"
+    handed, parts = _part(child, kind, element.get(kind), f"{what}, model {element.get('model')!r:.60}")
     _rename(child, prefix)
     _add_beside(root, child, parts, what, prefix)
     _note_options(root, child, file, made)
@@ -225,6 +231,7 @@ def _add_beside(root: Element, child: Element, parts: list[Element], what: str, 
     if twice:
         kind, name = twice[0]
         raise fault(f"{what}: {kind} {name!r:.60} exists already, with prefix {prefix!r:.60}. Give another prefix.")
+    added: list[Element] = []
     acting: list[Element] = []
     for tag in _BESIDE:
         for section in child.all(tag):
@@ -239,12 +246,13 @@ def _add_beside(root: Element, child: Element, parts: list[Element], what: str, 
                     if element.get("name"):
                         names.setdefault(tag, set()).add(element.get("name") or "")
             acting += kept if tag == "actuator" else []
-            root.children.append(Element(tag, {}, section.line, kept))
+            added.append(Element(tag, {}, section.line, kept))
     keys = [key for section in child.all("keyframe") for key in section.all("key")]
     if keys:
         inside = {id(e) for part in parts for e in part.walk()}
         _cut_keys(child, keys, inside, acting, names["joint"])
-        root.children.append(Element("keyframe", {}, keys[0].line, keys))
+        added.append(Element("keyframe", {}, keys[0].line, keys))
+    root.children += added
 
 
 def _gather(elements: Iterable[Element], names: dict[str, set[str]]) -> None:
