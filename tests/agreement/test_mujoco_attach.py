@@ -138,3 +138,38 @@ def test_a_free_body_and_the_rules_of_its_masses(tmp_path):
  </mujoco>"""
     ours, _ = both(tmp_path, PARENT.format("", FRAME.format('body="f" prefix="p_"')), sub__c=child)
     assert list(ours.poses["p_k"][1:8]) == [0.5, 0.5, 0.5, 0.5, 1, 2, 3]
+
+
+def test_copies_in_a_row_and_in_rows_of_rows(tmp_path):
+    """The rotations are k euler and no powers; what refers to a copy is copied, what refers to none stays once."""
+    text = """<mujoco><compiler eulerseq="zyx"/><default><geom size=".1"/><default class="k"><geom size=".2"/>
+ </default></default>
+     <worldbody><body name="x"><joint name="jx"/><geom/><site name="sx"/></body>
+     <replicate count="3" offset="0 1 .5" euler="10 20 90" sep="-">
+ <replicate count="2" sep="_" offset="1 0 0" euler="0 90 30"
+      childclass="k"><body name="a"><joint name="ja"/><geom/><site name="s" pos=".1 .2 0"/><body><joint/>
+ <geom class="main"/></body></body>
+      </replicate><geom/></replicate><body name="y"><joint name="jy"/><geom/>
+      <replicate count="10" offset=".1 0 0"><geom/><site name="d"/></replicate></body></worldbody>
+     <tendon><fixed name="t" stiffness="2"><joint joint="ja" coef="1"/><joint joint="jx" coef="2"/></fixed>
+      <spatial name="l" stiffness="3"><site site="s"/><site site="sx"/></spatial></tendon>
+     <actuator><motor name="mx" joint="jx"/><motor name="ma" joint="ja" gear="2"/><motor name="mt" tendon="t"/>
+ </actuator>
+     <sensor><jointpos name="px" joint="jx"/><jointpos name="pa" joint="ja"/><actuatorfrc name="fa" actuator="ma"/>
+ </sensor>
+     <keyframe><key name="k" qpos="1 2 3 4 5 6 7 8 9 10 11 12 13 14"/></keyframe></mujoco>"""
+    ours, theirs = both(tmp_path, text)
+    assert [f.name for f in ours.forces if f.name.startswith("m")] == [
+        theirs.actuator(k).name for k in range(theirs.nu)
+    ]
+    assert {s.name for s in ours.sensors} == {theirs.sensor(k).name for k in range(theirs.nsensor)}
+    assert {m.name for m in ours.markers} >= {theirs.site(k).name for k in range(theirs.nsite)}
+
+
+def test_copies_of_what_is_attached_and_what_is_attached_with_copies(tmp_path):
+    child = """<mujoco><compiler angle="radian"/><worldbody><replicate count="2" offset="1 0 0" euler="0 0 .5">
+ <body name="h">
+     <joint name="j"/><geom size=".1"/></body></replicate></worldbody><actuator><motor name="m" joint="j"/></actuator>
+     <keyframe><key name="k" qpos=".3 .4" ctrl="1 2"/></keyframe></mujoco>"""
+    row = '<replicate count="2" offset="0 0 1" euler="0 0 20"><attach model="m" prefix="p_"/></replicate>'
+    both(tmp_path, PARENT.format("", row), sub__c=child)

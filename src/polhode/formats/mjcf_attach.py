@@ -1,4 +1,4 @@
-"""MJCF's <attach>: a part of another file in the tree of this one, with what refers to it.
+"""MJCF's <attach> and <replicate>: a part of another file in the tree of this one, with what refers to it; and copies.
 
 The elements of the other file keep its default classes, its compiler settings and its folder: their scope. Its names
 get the prefix. Of what stands beside its tree, tendons, equalities, actuators, sensors, all that comes along refers to
@@ -7,19 +7,20 @@ nothing else, as in MuJoCo; its options do not count. Keyframes keep the rows of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from polhode.model import WORLD, Faults, ModelError
 from polhode.model.errors import closest, fault
 
-from .mjcf_drives import resolve
+from .mjcf_attached_keys import cut_keys
 from .mjcf_gravity import read_gravity
 from .mjcf_keyframes import Layout
+from .mjcf_names import BESIDE, KINDS, handed_on, names_of, references
+from .mjcf_replicate import MOST_COPIED, replicated
 from .mjcf_schema import check_elements
 from .mjcf_text import (
-    ACTUATORS,
     MOST_FILES,
     REFUSED,
     Classes,
@@ -33,19 +34,6 @@ from .xml import MOST, Element
 
 DEEPEST = 20  # files that attach files
 _ATTRIBUTES = ("model", "body", "frame", "prefix")
-_REFERENCES = {
-    key: kind
-    for kind, keys in {
-        "body": "body body1 body2 subtree1 subtree2", "joint": "joint joint1 joint2 jointinparent",
-        "site": "site site1 site2 cranksite slidersite refsite sidesite", "geom": "geom geom1 geom2",
-        "tendon": "tendon tendon1 tendon2", "actuator": "actuator", "mesh": "mesh", "material": "material",
-        "hfield": "hfield", "texture": "texture", "camera": "camera",
-    }.items()
-    for key in keys.split()
-}  # fmt: skip
-_BESIDE = ("asset", "deformable", "contact", "tendon", "equality", "actuator", "sensor")  # each after what it refers to
-_MUST_BE_THERE = ("body", "joint", "site", "geom", "tendon", "actuator")
-_SIZES = {"free": (7, 6), "ball": (4, 3)}
 
 
 @dataclass(slots=True)
@@ -56,6 +44,7 @@ class _Expansion:
     faults: Faults
     files: int = 0
     elements: int = 0
+    copied: int = 0
     notes: dict[str, None] = field(default_factory=dict)
 
 
@@ -80,14 +69,29 @@ def _refuse(root: Element, faults: Faults) -> None:
 
 
 def _expand(root: Element, folder: Path | None, chain: tuple[Path, ...], made: _Expansion, faults: Faults) -> None:
-    """Replace every <attach> in the tree, in the order of the file, by a frame with what it attaches."""
-    inside = [each for world in root.all("worldbody") for each in world.walk()]
+    """Replace every <attach> and <replicate> in the tree, in the order of the file, by a frame with what it makes."""
+    inside = list(_inner_first(root))
     places = {id(e): (around, k) for around in inside for k, e in enumerate(around.children)}
     for element in inside:
-        if element.tag == "attach":
+        if element.tag in ("attach", "replicate"):
             around, k = places[id(element)]
             with faults.caught():
-                around.children[k] = _attached(root, element, folder, chain, made)
+                if element.tag == "attach":
+                    around.children[k] = _attached(root, element, folder, chain, made)
+                else:
+                    around.children[k], more = replicated(root, element, MOST_COPIED - made.copied)
+                    made.copied += more
+
+
+def _inner_first(root: Element) -> Iterator[Element]:
+    """The tree in the order in which elements end."""
+    waiting = root.all("worldbody")
+    found = []
+    while waiting:
+        element = waiting.pop()
+        found.append(element)
+        waiting += element.children
+    return reversed(found)
 
 
 def _attached(
@@ -183,25 +187,8 @@ def _part(child: Element, kind: str, name: str | None, what: str) -> tuple[str, 
         if element.tag == kind and element.get("name") == name:
             return handed, [element]
         seen += [element.get("name") or ""] if element.tag == kind else []
-        waiting += [(inner, _handed(element, handed)) for inner in reversed(element.children)]
+        waiting += [(inner, handed_on(element, handed)) for inner in reversed(element.children)]
     raise fault(f"{what}: {kind} is {name!r:.60}, expected a {kind} of that file. {closest(name, seen)}")
-
-
-def _handed(element: Element, inherited: str) -> str:
-    """The class that a body or frame hands on."""
-    return element.get("childclass") or (element.get("class") if element.tag == "frame" else None) or inherited
-
-
-def _references(element: Element) -> Iterator[tuple[str, str]]:
-    """The attributes of an element that are names of others, and of what kind these are."""
-    for key in element.attributes:
-        if key in ("objname", "refname"):
-            kind = element.get(f"{key[:3]}type") or ""
-            yield key, "body" if kind == "xbody" else kind
-        elif key in _REFERENCES:
-            world = key in ("body1", "body2") and element.get(key) == WORLD
-            if element.get(key) and not world:
-                yield key, _REFERENCES[key]
 
 
 def _rename(child: Element, prefix: str) -> None:
@@ -215,7 +202,7 @@ def _rename(child: Element, prefix: str) -> None:
             if section.tag == "asset" and element.tag == "mesh" and not element.get("name"):
                 file = (element.get("file") or "").replace("\\", "/")
                 element.attributes["name"] = PurePosixPath(file).stem
-            for key in ["name"] * bool(element.get("name")) + [key for key, _ in _references(element)]:
+            for key in ["name"] * bool(element.get("name")) + [key for key, _ in references(element)]:
                 element.attributes[key] = prefix + element.attributes[key].strip()
     for scope in scopes.values():
         scope.classes.rename(("mesh", "material"), prefix)
@@ -223,24 +210,22 @@ def _rename(child: Element, prefix: str) -> None:
 
 def _add_beside(root: Element, child: Element, parts: list[Element], what: str, prefix: str) -> None:
     """Add to the root what refers to nothing but the attached parts, and the keyframes, after what it has."""
-    names: dict[str, set[str]] = {kind: set() for kind in _MUST_BE_THERE}
-    _gather((e for part in parts for e in part.walk()), names)
-    there: dict[str, set[str]] = {kind: set() for kind in _MUST_BE_THERE}
-    _gather((e for section in root.children if section.tag == "worldbody" for e in section.walk()), there)
-    twice = [(kind, name) for kind in _MUST_BE_THERE for name in sorted(names[kind] & there[kind])]
+    names = names_of(e for part in parts for e in part.walk())
+    there = names_of(e for world in root.all("worldbody") for e in world.walk())
+    twice = [(kind, name) for kind in KINDS for name in sorted(names[kind] & there[kind])]
     if twice:
         kind, name = twice[0]
         raise fault(f"{what}: {kind} {name!r:.60} exists already, with prefix {prefix!r:.60}. Give another prefix.")
     added: list[Element] = []
     acting: list[Element] = []
-    for tag in _BESIDE:
+    for tag in BESIDE:
         for section in child.all(tag):
             kept = []
             for element in section.children:
                 if all(
                     each.get(key) in names.get(kind, (each.get(key),))
                     for each in element.walk()
-                    for key, kind in _references(each)
+                    for key, kind in references(each)
                 ):
                     kept.append(element)
                     if element.get("name"):
@@ -250,81 +235,9 @@ def _add_beside(root: Element, child: Element, parts: list[Element], what: str, 
     keys = [key for section in child.all("keyframe") for key in section.all("key")]
     if keys:
         inside = {id(e) for part in parts for e in part.walk()}
-        _cut_keys(child, keys, inside, acting, names["joint"])
+        cut_keys(child, keys, inside, acting, names["joint"])
         added.append(Element("keyframe", {}, keys[0].line, keys))
     root.children += added
-
-
-def _gather(elements: Iterable[Element], names: dict[str, set[str]]) -> None:
-    for element in elements:
-        kind = "joint" if element.tag == "freejoint" else element.tag
-        if kind in names and (name := element.get("name")):
-            names[kind].add(name)
-
-
-def _cut_keys(
-    child: Element, keys: list[Element], inside: set[int], acting: list[Element], taken: set[str]
-) -> None:  # fmt: skip
-    """Leave of keyframes what is about the attached joints and actuators, and tell them which these are."""
-    joints = list(_joints(child))
-    for joint, _, _, body in joints:
-        wanted = name = joint.get("name") or f"{body}_joint"
-        k = 1
-        while joint.get("name") is None and name in taken:
-            k += 1
-            name = f"{wanted}{k}"
-        joint.attributes["name"] = name
-        taken.add(name)
-    whole = [e for section in child.all("actuator") for e in section.children]
-    stays = {id(e) for e in acting}
-    for key in keys:
-        of: Layout | None = key.scope if isinstance(key.scope, Layout) else None
-        mine = [row for row in joints if of is None or any(row[0] is e for e in of.joints)]
-        driven = whole if of is None else list(of.actuators)
-        known = (of is None or of.known) and all(e.tag in ACTUATORS for e in driven)
-        for name, sizes, keeps in (
-            ("qpos", [nq for _, nq, _, _ in mine], [id(e) in inside for e, *_ in mine]),
-            ("qvel", [nu for _, _, nu, _ in mine], [id(e) in inside for e, *_ in mine]),
-            ("ctrl", [1] * len(driven), [id(e) in stays for e in driven]),
-            ("act", [_activations(e) for e in driven] if known else [], [id(e) in stays for e in driven if known]),
-        ):
-            words = (key.get(name) or "").split()
-            if words and (known or name != "act"):
-                if len(words) != sum(sizes):
-                    said = f"Keyframe {key.get('name') or ''!r:.60}: {name} has {len(words)} numbers"
-                    raise fault(f"{said}, expected {sum(sizes)} as its file has them.")
-                rows = [[words.pop(0) for _ in range(n)] for n in sizes]
-                key.attributes[name] = " ".join(x for row, keep in zip(rows, keeps, strict=True) if keep for x in row)
-        key.scope = Layout(
-            joints=tuple(e for e, *_ in mine if id(e) in inside),
-            actuators=tuple(e for e in driven if id(e) in stays),
-            known=known,
-        )
-
-
-def _joints(child: Element) -> Iterator[tuple[Element, int, int, str]]:
-    """The joints of a file in the order of its coordinates, with how many each has, its speeds, and its body's name."""
-    waiting = [(world, "main") for world in reversed(child.all("worldbody"))]
-    while waiting:
-        body, handed = waiting.pop()
-        below = []
-        inside = [(e, _handed(body, handed)) for e in reversed(body.children)]
-        while inside:
-            element, inherited = inside.pop()
-            if element.tag == "frame":
-                inside += [(e, _handed(element, inherited)) for e in reversed(element.children)]
-            elif element.tag == "body":
-                below.append((element, inherited))
-            elif element.tag in ("joint", "freejoint"):
-                filled = element.scope.classes.filled(element, inherited)
-                kind = "free" if element.tag == "freejoint" else filled.get("type") or "hinge"
-                yield element, *_SIZES.get(kind, (1, 1)), body.get("name") or "body"
-        waiting += reversed(below)
-
-
-def _activations(element: Element) -> int:
-    levels = [*element.scope.classes.actuators(element), [element]]
-    return int(resolve(levels, "", Faults()).dyntype != "none")
 
 
 def _note_options(root: Element, child: Element, file: str, made: _Expansion) -> None:

@@ -15,7 +15,6 @@ ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper"
 MOST_FILES = 100  # included by one model
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 REFUSED = {
-    "replicate": "Write the copies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "composite": "Write the bodies out, or save the compiled model from MuJoCo (mj_saveLastXML).",
     "flexcomp": "Flexible parts are not read: remove them.",
 }

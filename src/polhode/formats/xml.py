@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -67,6 +67,16 @@ class Element:
             element = waiting.pop()
             yield element
             waiting += reversed(element.children)
+
+    def copy(self) -> Element:
+        """Another element with all that is inside."""
+        made = replace(self, attributes=dict(self.attributes))
+        waiting = [made]
+        while waiting:
+            element = waiting.pop()
+            element.children = [replace(child, attributes=dict(child.attributes)) for child in element.children]
+            waiting += element.children
+        return made
 
     def by_name(self, tag: str, faults: Faults) -> dict[str, Element]:
         """The children with that tag by their names; each must have one of its own."""

@@ -437,7 +437,6 @@ FAULTS = {
     model_of(body(HINGE + '<geom type="box" size="1 1"/>', mass="")): "size is '1 1', expected 3 numbers",
     model_of(body(HINGE + '<geom type="capsule" size="1" fromto="0 0 0 0 0 0"/>', mass="")): "fromto has length 0",
     model_of(body(HINGE + '<geom size="-1"/>', mass="")): "expected numbers above 1e-15",
-    model_of('<replicate count="3"/>'): "<replicate> on line 1 is not read",
     model_of(body('<composite type="cable"/>')): "<composite> on line 1 is not read",
     model_of("<flexcomp/>"): "<flexcomp> on line 1 is not read",
     **{

@@ -1,4 +1,4 @@
-"""MJCF's <attach>: what is said where it cannot be, and that broken files are refused."""
+"""MJCF's <attach> and <replicate>: what is said where it cannot be, and that broken files are refused."""
 
 import random
 from contextlib import suppress
@@ -70,6 +70,12 @@ BAD = {
     '<attach model="bad" prefix="p_"/>': "<model> of 'bad.xml' on line 1: Model: unknown element <bodies>",
     '<attach model="soft" prefix="p_"/>': "<model> of 'soft.xml' on line 1: <flexcomp> on line 1 is not read",
     '<attach model="class" prefix="p_"/>': "default class 'd' does not exist",
+    "<body><replicate count='2'><joint/></replicate></body>": "has a joint or an inertial of the body around",
+    "<replicate><geom/></replicate>": "<replicate> on line 1: count is None, expected a whole number above 0.",
+    "<replicate count='1.5'/>": "<replicate> on line 1: count is '1.5', expected a whole number above 0.",
+    "<replicate count='2' ofset='1'/>": "unknown attribute 'ofset'. Did you mean 'offset'?",
+    "<replicate count='2' offset='1'/>": "<replicate> on line 1: offset is '1', expected 3 numbers.",
+    "<replicate count='900'>" * 2 + "<geom/>" + "</replicate>" * 2: "count is 900, more copies than a mechanism needs.",
     '<attach model="key" prefix="p_"/>': "Keyframe 'p_k': qpos has 2 numbers, expected 1 as its file has them",
 }
 FILES = {
@@ -118,7 +124,8 @@ def test_broken_files_are_read_or_refused(tmp_path):
     draw = random.Random(5)
     words = ["", "a", "p_", "1 2", "nan", "d", "main", "world", "free", "ball", "arm", "<body/>", "frame", "key"]
     for _ in range(150):
-        texts = {"arm": ARM, "parent": parent(f"<frame>{ATTACH}</frame>")}
+        row = f'<replicate count="2" offset="1 0 0" euler="0 0 1" sep="-">{ATTACH}</replicate>'
+        texts = {"arm": ARM, "parent": parent(f"<frame>{row}</frame>")}
         for _ in range(draw.randint(1, 3)):
             which = draw.choice(list(texts))
             pieces = texts[which].split('"' if draw.random() < 0.7 else " ")
