@@ -71,7 +71,8 @@ def _read(
 ) -> None:  # fmt: skip
     what, joints = f"Keyframe {name!r}", list(targets.joints.values())
     if isinstance(key.scope, Layout):
-        joints = [targets.joints[e.get("name") or ""] for e in key.scope.joints]
+        names = [e.get("name") or "" for e in key.scope.joints]
+        joints = [targets.joints[name] for name in names if name in targets.joints]  # others are faults already
     given: dict[str, dict[str, float]] = {"q": dict(targets.start)}
     turns: dict[str, list[float]] = {}
     if row := _row(key, "qpos", sum(joint.nq for joint in joints), what, faults):
