@@ -173,3 +173,27 @@ def test_copies_of_what_is_attached_and_what_is_attached_with_copies(tmp_path):
      <keyframe><key name="k" qpos=".3 .4" ctrl="1 2"/></keyframe></mujoco>"""
     row = '<replicate count="2" offset="0 0 1" euler="0 0 20"><attach model="m" prefix="p_"/></replicate>'
     both(tmp_path, PARENT.format("", row), sub__c=child)
+
+
+def test_what_is_about_the_model_too_is_left_out_or_finds_that_by_its_bare_name(tmp_path):
+    """Tendons and sensors of an attached part take what the model has by the name of what is not attached."""
+    child = """<mujoco><worldbody><body name="a"><joint name="j"/><geom size=".1"/></body><body name="b">
+ <joint name="i"/><geom size=".1"/>
+     </body></worldbody><tendon><fixed name="t" stiffness="3"><joint joint="i" coef="1"/><joint joint="j" coef="2"/>
+ </fixed>
+     <fixed name="k" stiffness="5"><joint joint="l" coef="1"/><joint joint="j" coef="2"/></fixed></tendon>
+     <actuator><motor name="m" tendon="t"/><motor name="n" joint="i"/></actuator></mujoco>"""
+    child = child.replace('name="b"><joint', 'name="b"><joint name="l" axis="0 1 0"/><joint')
+    row = """<body name="r"><joint name="i"/><geom/><site name="sr"/></body><attach model="m" body="a" prefix="p_"/>
+ <replicate
+     count="2"><body name="c"><joint name="l"/><geom/><site name="s"/></body></replicate>"""
+    beside = """<equality><weld body1="c" body2="r"/></equality><actuator><motor name="o" site="s" refsite="sr"/>
+ </actuator>"""
+    ours, theirs = both(tmp_path, PARENT.format("", row).replace("<actuator>", f"{beside}<actuator>"), sub__c=child)
+    assert (theirs.ntendon, theirs.neq, theirs.nu) == (1, 0, 2)
+    assert not ours.constraints
+    assert (
+        "Tendon 'p_t' is about joint 'i' of the model, as in MuJoCo: that of its own file is not attached."
+        in ours.notes
+    )
+    assert sum("it is about what is replicated and what is not" in note for note in ours.notes) == 2

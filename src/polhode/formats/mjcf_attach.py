@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from polhode.model import WORLD, Faults, ModelError
@@ -79,7 +80,7 @@ def _expand(root: Element, folder: Path | None, chain: tuple[Path, ...], made: _
                 if element.tag == "attach":
                     around.children[k] = _attached(root, element, folder, chain, made)
                 else:
-                    around.children[k], more = replicated(root, element, MOST_COPIED - made.copied)
+                    around.children[k], more = replicated(root, element, MOST_COPIED - made.copied, made.notes)
                     made.copied += more
 
 
@@ -124,7 +125,7 @@ def _attached(
     kind = "frame" if element.get("frame") else "body"
     handed, parts = _part(child, kind, element.get(kind), f"{what}, model {element.get('model')!r:.60}")
     _rename(child, prefix)
-    _add_beside(root, child, parts, what, prefix)
+    _add_beside(root, element, child, parts, prefix, made)
     _note_options(root, child, file, made)
     # classes of the file around do not reach what is attached
     return Element("frame", {"childclass": handed}, element.line, parts, scope=scope)
@@ -208,25 +209,26 @@ def _rename(child: Element, prefix: str) -> None:
         scope.classes.rename(("mesh", "material"), prefix)
 
 
-def _add_beside(root: Element, child: Element, parts: list[Element], what: str, prefix: str) -> None:
+def _add_beside(
+    root: Element, attach: Element, child: Element, parts: list[Element], prefix: str, made: _Expansion
+) -> None:  # fmt: skip
     """Add to the root what refers to nothing but the attached parts, and the keyframes, after what it has."""
     names = names_of(e for part in parts for e in part.walk())
     there = names_of(e for world in root.all("worldbody") for e in world.walk())
     twice = [(kind, name) for kind in KINDS for name in sorted(names[kind] & there[kind])]
     if twice:
         kind, name = twice[0]
+        what = f"<attach> on line {attach.line}"
         raise fault(f"{what}: {kind} {name!r:.60} exists already, with prefix {prefix!r:.60}. Give another prefix.")
+    world = [e for section in root.all("worldbody") for e in section.walk()]
+    before = names_of(takewhile(lambda e: e is not attach, world))
     added: list[Element] = []
     acting: list[Element] = []
     for tag in BESIDE:
         for section in child.all(tag):
             kept = []
             for element in section.children:
-                if all(
-                    each.get(key) in names.get(kind, (each.get(key),))
-                    for each in element.walk()
-                    for key, kind in references(each)
-                ):
+                if _belongs(element, tag, names, before, prefix, made):
                     kept.append(element)
                     if element.get("name"):
                         names.setdefault(tag, set()).add(element.get("name") or "")
@@ -238,6 +240,31 @@ def _add_beside(root: Element, child: Element, parts: list[Element], what: str, 
         cut_keys(child, keys, inside, acting, names["joint"])
         added.append(Element("keyframe", {}, keys[0].line, keys))
     root.children += added
+
+
+def _belongs(
+    element: Element, tag: str, names: dict[str, set[str]], before: dict[str, set[str]], prefix: str, made: _Expansion
+) -> bool:  # fmt: skip
+    """Whether all that an element refers to is attached.
+
+    A tendon or sensor that has some of it has, as in MuJoCo, for the rest what stands before in this file by that name.
+    """
+    each = element.children if tag == "tendon" else [element]
+    found = [[(e, key, kind) for key, kind in references(e) if kind in names] for e in each]
+    groups = [group for group in found if group] if tag == "tendon" else [[one] for group in found for one in group]
+    behind = [group for group in groups if any(e.get(key) not in names[kind] for e, key, kind in group)]
+    if not behind:
+        return True
+    bare = [(e, key, kind, (e.get(key) or "").removeprefix(prefix)) for group in behind for e, key, kind in group]
+    if tag not in ("tendon", "sensor") or len(behind) == len(groups) or any(n not in before[k] for _, _, k, n in bare):
+        return False
+    for e, key, kind, name in bare:
+        e.attributes[key] = name
+        said = (
+            f"{tag.capitalize()} {element.get('name') or element.tag!r:.60} is about {kind} {name!r:.60} of the model"
+        )
+        made.notes[f"{said}, as in MuJoCo: that of its own file is not attached."] = None
+    return True
 
 
 def _note_options(root: Element, child: Element, file: str, made: _Expansion) -> None:

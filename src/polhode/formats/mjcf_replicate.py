@@ -7,7 +7,7 @@ from polhode.model import Faults
 from polhode.model.errors import closest, fault
 
 from .mjcf_frames import read_rotation
-from .mjcf_names import BESIDE, names_of, references
+from .mjcf_names import BESIDE, KINDS, names_of, references
 from .mjcf_text import read_settings
 from .xml import Element, numbers, to_number
 
@@ -15,7 +15,7 @@ MOST_COPIED = 20_000  # elements of one model that copies add
 _ATTRIBUTES = ("count", "offset", "euler", "sep", "childclass")
 
 
-def replicated(root: Element, element: Element, most: int) -> tuple[Element, int]:
+def replicated(root: Element, element: Element, most: int, notes: dict[str, None]) -> tuple[Element, int]:
     """What a <replicate> stands for, of at most so many elements, and how many it adds; copies are added to the root.
 
     The frames turn by k euler, each is offset from the one before in the axes of that. Names get k as a suffix.
@@ -31,7 +31,7 @@ def replicated(root: Element, element: Element, most: int) -> tuple[Element, int
         raise fault(f"{what}: count is {element.get('count')!r:.60}, expected a whole number above 0.")
     parts = element.children
     names = names_of(e for part in parts for e in part.walk())
-    beside = _beside(root, names)
+    beside = _beside(root, names, notes)
     each = sum(1 for part in (*parts, *(e for _, found in beside for e in found)) for _ in part.walk())
     if count * (each + 1) > most:
         raise fault(f"{what}: count is {count:,}, more copies than a mechanism needs.")
@@ -53,20 +53,33 @@ def replicated(root: Element, element: Element, most: int) -> tuple[Element, int
     return Element("frame", given, element.line, frames), count * (each + 1)
 
 
-def _beside(root: Element, names: dict[str, set[str]]) -> list[tuple[str, list[Element]]]:
-    """Take out of the root what refers to any of the names, which grow by theirs; section by section."""
+def _beside(root: Element, names: dict[str, set[str]], notes: dict[str, None]) -> list[tuple[str, list[Element]]]:
+    """Take out of the root what refers to any of the names, which grow by theirs; section by section.
+
+    As in MuJoCo, tendons and sensors may also be about what is not replicated, others are left out.
+    """
     taken = []
     for tag in BESIDE:
         for section in root.all(tag):
-            found = [
-                e
-                for e in section.children
-                if any(inner.get(key) in names.get(kind, ()) for inner in e.walk() for key, kind in references(inner))
-            ]
+            found, stays = [], []
+            for e in section.children:
+                about = [
+                    inner.get(key) in names[kind]
+                    for inner in e.walk()
+                    for key, kind in references(inner)
+                    if kind in KINDS
+                ]
+                if not any(about):
+                    stays.append(e)
+                elif all(about) or tag in ("tendon", "sensor"):
+                    found.append(e)
+                else:
+                    said = f"<{tag}> {e.get('name') or f'<{e.tag}>'!r:.60} on line {e.line} is not read, as in MuJoCo"
+                    notes[f"{said}: it is about what is replicated and what is not."] = None
+            section.children = stays
             if found:
-                mine = {id(e) for e in found}
-                section.children = [e for e in section.children if id(e) not in mine]
-                names.setdefault(tag, set()).update(name for e in found if (name := e.get("name")))
+                if tag in KINDS:
+                    names[tag] |= {name for e in found if (name := e.get("name"))}
                 taken.append((tag, found))
     return taken
 
