@@ -207,27 +207,47 @@ def _plain(K: np.ndarray) -> np.ndarray:
 def _balanced(A: np.ndarray) -> np.ndarray:
     """Powers of two that make rows and columns of A alike in size, as units do not: A_ij d_j / d_i.
 
-    What no other state depends on, or what depends on no other, is measured by its own rate, or where it has none by
-    the others: a count of 1e9 a metre does not hide what is slow.
+    What no other state depends on, or what depends on no other, has an eigenvalue of its own and is left out; it is
+    measured so that it hides nothing slow, such as a count of 1e9 a metre.
 
     Reference: [Parlett, Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, 1969].
     """
     own, d = np.abs(np.diag(A)), np.ones(len(A))
     size = np.abs(A - np.diag(np.diag(A)))
+    core, alone = _apart(size)
+    inner, scale = size[np.ix_(core, core)], d[core]
     for _ in range(20):
-        before = d.copy()
-        for i in range(len(A)):
-            column, row = float((size[:, i] * d[i] / d).sum()), float((size[i] * d / d[i]).sum())
+        before = scale.copy()
+        for i in range(len(core)):
+            column, row = float((inner[:, i] * scale[i] / scale).sum()), float((inner[i] * scale / scale[i]).sum())
             if column > 0 and row > 0:
-                d[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
-            elif column > 0 or row > 0:
-                others = np.delete(np.delete(size * d / d[:, None], i, 0), i, 1)
-                most = max(float(others.max(initial=0)), float(np.delete(own, i).max(initial=0)))
-                alike = own[i] or most or column + row
-                d[i] *= 2.0 ** np.round(np.log2(row / alike if row > 0 else alike / column))
-        if (d == before).all():
+                scale[i] *= 2.0 ** np.round(0.5 * np.log2(row / column))
+        if (scale == before).all():
             break
+    d[core] = scale
+    rates = np.concatenate([own, np.ravel(inner * scale / scale[:, None])])
+    slowest = float(rates[rates > 0].min(initial=1.0))
+    for i in reversed(alone):
+        column, row = float((size[core, i] / d[core]).sum()), float((size[i, core] * d[core]).sum())
+        if column > 0 or row > 0:
+            d[i] = 2.0 ** np.round(np.log2(row / slowest if row > 0 else slowest / column))
+        core.append(i)
     return d
+
+
+def _apart(size: np.ndarray) -> tuple[list[int], list[int]]:
+    """The states that depend on one another, and those that are alone once those before them are left out."""
+    core, alone = list(range(len(size))), list[int]()
+    more = True
+    while more:
+        more = False
+        for i in list(core):
+            others = [j for j in core if j != i]
+            if not (size[i, others].any() and size[others, i].any()):
+                core.remove(i)
+                alone.append(i)
+                more = True
+    return core, alone
 
 
 def columns(rows: Sequence[tuple[str, ...]], left: int = -1) -> str:
