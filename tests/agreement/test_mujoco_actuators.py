@@ -16,14 +16,14 @@ from tests.robots import missing_packages
 
 mujoco = pytest.importorskip("mujoco", reason="NOT TESTED: the package mujoco is not installed")
 
-from tests.agreement.test_mujoco_files import FILES, both, pair  # noqa: E402 - it needs MuJoCo
+from tests.agreement.test_mujoco_files import ALL, QUICK, both, pair  # noqa: E402 - it needs MuJoCo
 from tests.mujoco_twin import Twin, check  # noqa: E402
 
 
 @cache
 def driven():
     """The files with actuators that both engines read."""
-    return {name: both(name) for name in FILES if not isinstance(both(name), str) and both(name)[1].nu}
+    return {name: both(name) for name in QUICK if not isinstance(both(name), str) and both(name)[1].nu}
 
 
 def values_at(model, twin):
@@ -72,7 +72,7 @@ def test_sixty_files_with_actuators_are_compared():
     assert sum(found.values()) >= 500
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ALL)
 def test_the_actuators_of_a_file_push_as_in_mujoco(name):
     model, theirs = pair(name)
     if not theirs.nu:

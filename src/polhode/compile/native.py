@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 _lock = threading.Lock()
+_MAPS = 3  # of memory, that object code takes of those that the system allows a program
+_held = _looked = 0  # object code in memory, and how much there was when room was last made
 compilations = 0  # in this process; a function taken from the cache adds none
 
 
@@ -74,13 +78,20 @@ class Loaded:
     """Object code in memory; its functions live as long as this does."""
 
     def __init__(self, code: bytes) -> None:
+        global _held  # noqa: PLW0603 - a count of this process
         here = host()
         with _lock:
+            _held += 1
+            make_room()
             target = llvm.Target.from_triple(here.triple)
             machine = target.create_target_machine(cpu=here.cpu, features=here.features)
             self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
             self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
+
+    def __del__(self) -> None:
+        global _held  # noqa: PLW0603
+        _held -= 1
 
     def address(self, name: str) -> int:
         found = int(self._engine.get_function_address(name))
@@ -90,3 +101,23 @@ class Loaded:
 
     def variable(self, name: str) -> int:
         return int(self._engine.get_global_value_address(name))
+
+
+@lru_cache(maxsize=1)
+def most() -> int:
+    """How much object code a program may have in memory: beyond, LLVM would end it without a word."""
+    limit = Path("/proc/sys/vm/max_map_count")
+    return int(limit.read_text()) // _MAPS if limit.exists() else 1 << 40
+
+
+def make_room() -> None:
+    """Let go of object code that nobody holds where there is much; MemoryError where the system allows no more."""
+    global _looked  # noqa: PLW0603
+    if _held > max(0.6 * most(), 1.05 * _looked):
+        gc.collect()
+        _looked = _held
+    if _held > 0.95 * most():
+        raise MemoryError(
+            f"{_held:,} compiled functions are held, of some {most():,} that this system allows a program. Let go of "
+            "dynamics and functions that are no longer needed, or raise vm.max_map_count."
+        )

@@ -133,8 +133,8 @@ def test_derive_writes_the_rows_or_says_that_they_are_left_out(linkage):
 def test_latex_has_the_reactions(linkage, simplify):
     text = run("derive", linkage, "--to", "latex", *simplify)
     assert text.startswith("% Holding 'close'")
-    assert r"J^{T} \lambda" in text
-    assert r"J \dot{u} + \gamma &= 0" in text
+    assert r"\mathbf{J}^{T} \boldsymbol{\lambda}" in text  # as a coordinate is called c
+    assert r"\mathbf{J} \dot{\mathbf{u}} + \boldsymbol{\gamma} &= 0" in text
     assert r"\lambda" not in run("derive", linkage, "--to", "latex", "--bare", *simplify)
 
 

@@ -100,6 +100,6 @@ def test_a_mesh_that_cannot_be_read_is_told_and_the_body_drawn_as_before(tmp_pat
     build.shape("seat", "mesh", mesh=tmp_path / "a.stl")
     with pytest.warns(UserWarning, match=r"Shape 'shape of seat' is not drawn: .*a\.stl: the file has 7 bytes") as told:
         found = scene(build.build())
-    assert len(told) == 1
+    assert sum(str(w.message).startswith("Shape") for w in told) == 1
     plain = scene(bare().build())
     assert [shape.kind for shape in found.shapes] == [shape.kind for shape in plain.shapes]
