@@ -40,6 +40,7 @@ def test_what_went_wrong_is_said():
         ("ticks", [1, 2, 2], "stood still"),
         ("memory", [100.0, 101.0, 120.0], "19.0 MB"),
         ("descriptors", [20, 900, 20], "900 files"),
+        ("descriptors", [20, 90, 70], "70 files were left"),
         ("ignored", 0, "packet"),
         ("acts", {"refused": 1, "why": "because"}, "because"),
         ("looks", {**good["looks"], "pictures": 0}, "saw nothing"),

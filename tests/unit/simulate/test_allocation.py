@@ -54,7 +54,10 @@ def test_a_loop_of_many_steps_allocates_nothing(wired: int, monkeypatch: pytest.
         now.budget = count
         return _peak(loop)
 
-    assert steps(100_000) <= steps(1_000) + 64
+    most = steps(1_000) + 64
+    assert (
+        min(steps(100_000) for _ in range(3)) <= most
+    )  # other threads of this process may allocate, but not each time
 
 
 @native
