@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,6 +32,8 @@ from .rows import column_of, driven_rows, halves, rows_of, together
 from .run import last_of, simulated
 from .simulation import work_of
 from .warning import SimulationWarning, warn
+
+SHORT = 1e-3  # s: most of such a run is Python, of which threads take turns and hinder one another
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -329,7 +332,10 @@ def _one_by_one(
     numbers = list(runs)
     with stoppable():
         first = single(numbers[0])  # compiled once, before the threads need it
-        found = [first, *shared_out(single, numbers[1:], threads)]
+        begun = time.perf_counter()
+        found = [first, *map(single, numbers[1:2])]
+        short = time.perf_counter() - begun < SHORT
+        found += shared_out(single, numbers[2:], 1 if short else threads)
 
     def stacked(name: str) -> np.ndarray:
         """Rows at the times t; what a run added where it stopped stays in it."""
