@@ -158,6 +158,12 @@ class Watch:
     def _open(self) -> int:
         return len(os.listdir("/proc/self/fd"))
 
+    def settle(self) -> None:
+        """Wait, on a busy computer, for what is being closed."""
+        end = time.monotonic() + PATIENCE / 9
+        while self._open() > self.descriptors[0] + LEFT and time.monotonic() < end:
+            time.sleep(0.1)
+
     def look(self) -> None:
         self.ticks.append(self.rt.ticks)
         self.memory.append(memory())
@@ -205,6 +211,7 @@ def run(seconds: float, crowd: int = CROWD, switches: float = SWITCHES) -> Found
                     client.wait()
             time.sleep(0.5)  # for the last commands
             watch.count()
+            watch.settle()
             watch.look()
             threads, failure = threading.active_count(), rt.failure or link.failure or rt.refused
         late = rt.lateness
