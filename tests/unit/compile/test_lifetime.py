@@ -78,6 +78,7 @@ def test_first_batch_from_several_threads():
 def test_code_that_nobody_holds_makes_room_and_too_much_is_told(monkeypatch):
     """Of cycles, which only a collection ends; LLVM would end the program where the system allows no more."""
     code = native.object_code("define i64 @kernel(i64 %x) {\n ret i64 %x\n}\n")
+    gc.collect()
     begun = native._held
     monkeypatch.setattr(native, "most", lambda: 2 * begun + 100)
     monkeypatch.setattr(native, "_looked", 0)
@@ -86,9 +87,9 @@ def test_code_that_nobody_holds_makes_room_and_too_much_is_told(monkeypatch):
         for _ in range(300):
             pair = [native.Loaded(code)]
             pair.append(pair)
-        held = [native.Loaded(code) for _ in range(int(0.95 * native.most()) - native._held)]
+        held = []
         with pytest.raises(MemoryError, match=r"compiled functions are held, of some .* Let go of dynamics"):
-            held += [native.Loaded(code) for _ in range(20)]
+            held.extend(native.Loaded(code) for _ in range(2 * native.most()))
     finally:
         gc.enable()
     del held, pair
